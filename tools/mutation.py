@@ -247,7 +247,7 @@ def _run(mutation: Mutation) -> int:
             *chain.from_iterable(("-p", f"no:{plugin}") for plugin in ("cacheprovider", "randomly", "xdist")),
         )
         return next((1 for tests in tests_of(mutation.file) if pytest.main([*quick, *tests])), 0)
-    except BaseException:  # noqa: BLE001
+    except BaseException:  # noqa: BLE001 - whatever ends the tests, the mutation was noticed
         return 1
 
 

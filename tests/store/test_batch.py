@@ -81,7 +81,7 @@ def outcome(few: int, store: Store, act: Callable[[Any], object], precedence: in
         with store.transaction(NOON, precedence) as tx:
             try:
                 found.append(act(tx))
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001 - compared with what the other way raises
                 found.append((type(error), str(error), getattr(error, "code", None)))
             found.append(content(tx))
             raise RolledBackError
@@ -228,7 +228,13 @@ fields = st.dictionaries(
     st.sampled_from(["", "word", "t1", 1, 2**60, 1.0, 1.5, None, {"x": True}, {"x": 1, "y/z": "~"}, [1], "\ud800"]),
     max_size=4,
 )
-usual = st.fixed_dictionaries({"title": st.sampled_from(["a", "b"]), "taskId": st.sampled_from(["t1", "", 1, None])})
+usual = st.fixed_dictionaries(
+    {
+        "title": st.sampled_from(["a", "b"]),
+        "taskId": st.sampled_from(["t1", "", 1, None]),
+        "labels": st.sampled_from([{"x": True}, {"x": 1}]),
+    }
+)
 writes = st.tuples(st.sampled_from([*IDS, "-"]), st.sampled_from(TYPES), usual | fields)
 imports = st.lists(st.tuples(st.sampled_from(IDS), st.just("entry"), usual), min_size=2, unique_by=lambda each: each[0])
 

@@ -55,7 +55,10 @@ def test_a_part_of_a_chain_ends_at_its_last_value() -> None:
 
 def test_copy_1_values_and_names_to_the_byte() -> None:
     assert genesis(STRANGER) == hashlib.sha256(b"lottisync/chain/1\x00" + b"5" * 16).digest()[:16]
-    assert chained(b"a" * 16, b"b" * 32) == hashlib.sha256(b"a" * 16 + b"b" * 32).digest()[:16]
+    first = hashlib.sha256(b"a" * 16 + b"b" * 32).digest()[:16]
+    second = hashlib.sha256(first + b"c" * 32).digest()[:16]
+    assert chained(b"a" * 16, [b"b" * 32, b"c" * 32]) == [first, second]
+    assert chained(b"a" * 16, []) == []
     assert branch_name(value(7)) == hashlib.sha256(b"lottisync/branch/1\x00" + value(7)).hexdigest()[:16]
 
 

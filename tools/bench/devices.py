@@ -6,8 +6,9 @@ They are watched from outside, as any program may: by opening their stores and h
 import contextlib
 import select
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
@@ -24,6 +25,15 @@ IMPORT = 10_000
 """Entities written in one transaction when a store is filled."""
 
 Told = Callable[[int], None]
+
+
+class Met(NamedTuple):
+    """What it took two daemons to come in step: seconds from the connection on, the peak memory of each (bytes), and
+    the time on a core of both together (s)."""
+
+    seconds: float
+    peaks: tuple[int, int]
+    processor: float
 
 
 class Pair:
@@ -82,13 +92,17 @@ class Pair:
                     at_a.heard(0.0)
             return time.monotonic()
 
-    def meet(self, told: Told = lambda done: None) -> tuple[float, tuple[int, int]]:
-        """Run both daemons until they are in step: seconds from the connection on, and the peak memory of each."""
-        with self.daemons() as (first, second):
-            second.event("connected")
-            started = time.monotonic()
+    def meet(self, told: Told = lambda done: None) -> Met:
+        """Run both daemons until they are in step."""
+        with self.daemons() as both:
+            both[1].event("connected")
+            started, used = time.monotonic(), _processor(both)
             took = self.until_in_step(told) - started
-            return took, (first.peak, second.peak)
+            return Met(took, (both[0].peak, both[1].peak), _processor(both) - used)
+
+
+def _processor(children: Iterable[Child]) -> float:
+    return sum(child.cpu_seconds for child in children)
 
 
 def _daemon(home: TaskHome) -> tuple[str, ...]:
@@ -99,8 +113,8 @@ def _daemon(home: TaskHome) -> tuple[str, ...]:
 def fill(home: TaskHome, numbers: range, told: Told = lambda done: None) -> None:
     for start in range(numbers.start, numbers.stop, IMPORT):
         with home.journal.transaction(clock.now(), HIGH) as tx:
-            for number in range(start, min(start + IMPORT, numbers.stop)):
-                tx.put(ident(number), "task", task(number))
+            some = range(start, min(start + IMPORT, numbers.stop))
+            tx.put_all((ident(number), "task", task(number)) for number in some)
         told(start - numbers.start + IMPORT)
 
 

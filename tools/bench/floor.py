@@ -168,6 +168,11 @@ class Pipeline:
             self.send(rows, answer=start + FRAME_ROWS >= count)
         return time.perf_counter() - started
 
+    @property
+    def processor(self) -> float:
+        """Seconds on a core that both ends have taken."""
+        return time.process_time() + self.receiver.cpu_seconds
+
     def _read(self, where: str, bindings: tuple[int, ...]) -> list[Row]:
         found: list[Any] = self._source.execute(f"select {COLUMNS} from records where {where}", bindings).fetchall()
         return found

@@ -34,8 +34,8 @@ def _mended(setting: Setting, count: int) -> list[Figure]:
     ours = bench.store()
     for start in range(0, count, PER_COMMIT):
         with ours.transaction(NOW, HIGH) as tx:
-            for number in range(start, min(start + PER_COMMIT, count)):
-                tx.put(ident(number), "task", task(number))
+            some = range(start, min(start + PER_COMMIT, count))
+            tx.put_all((ident(number), "task", task(number)) for number in some)
         setting.done(start)
     ours.close()
     copy = ours.file.with_name("other.sqlite")

@@ -4,9 +4,10 @@ A chain value is a hash over a write and all earlier writes of its host. Why cou
 where two chains part: docs/specs/13-copies.md.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from lottisync.causality.digest import sha256
+from lottisync.causality.digest import hashing, sha256
 from lottisync.causality.vector_clock import Host
 
 VALUE_BYTES = 16
@@ -43,9 +44,13 @@ def genesis(host: str) -> bytes:
     return sha256(_LABEL + host.encode())[:VALUE_BYTES]
 
 
-def chained(before: bytes, version_hash: bytes) -> bytes:
-    """The chain's value after a write that made the version with this hash."""
-    return sha256(before + version_hash)[:VALUE_BYTES]
+def chained(before: bytes, hashes: Iterable[bytes]) -> list[bytes]:
+    """The chain's values after the writes that made the versions with these hashes, one after the other."""
+    new, values = hashing(), []
+    for version_hash in hashes:
+        before = new(before + version_hash).digest()[:VALUE_BYTES]
+        values.append(before)
+    return values
 
 
 def branch_name(first: bytes) -> Host:

@@ -44,12 +44,12 @@ def tick(last: Hlc, now: int) -> Hlc:
     return Hlc(last.millis + 1, 0)
 
 
-def ticks(last: Hlc, now: int, count: int) -> list[Hlc]:
+def ticks(last: Hlc, now: int, count: int) -> list[tuple[int, int]]:
     """The readings for so many writes at one wall time, of each the one that `tick` gives."""
     first = tick(last, now)
     alike = min(count, MAX_TICKS - first.ticks + 1)
-    found = list(map(Hlc, repeat(first.millis, alike), range(first.ticks, first.ticks + alike)))
-    return found if alike == count else found + ticks(found[-1], now, count - alike)
+    found = list(zip(repeat(first.millis, alike), range(first.ticks, first.ticks + alike), strict=True))
+    return found if alike == count else found + ticks(Hlc(*found[-1]), now, count - alike)
 
 
 def observe(last: Hlc, remote: Hlc, now: int) -> Hlc:

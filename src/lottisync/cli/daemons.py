@@ -18,6 +18,7 @@ from lottisync.answers.devices import Event
 from lottisync.cli.help_pages import Group
 from lottisync.cli.hints import event_text, system_text, with_hint
 from lottisync.cli.terminal import Terminal, address, common, listen_at
+from lottisync.cli.times import TIME_OF_DAY, local
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.log import Entry, Log
 from lottisync.daemon.starting import Waiting, refuse_full_disk
@@ -158,7 +159,8 @@ def _say(terminal: Terminal, log: Log | None, code: str, text: str, port: int | 
     style = {"connected": "green", "diverged": "bold red"}.get(code)
     with suppress(Problem):  # a full disk takes no output: the rest of it is dropped, and the daemon goes on
         terminal.emit(
-            Event(entry.at, code, entry.text, port), lambda: terminal.line(f"{entry.at[11:19]}  {entry.text}", style)
+            Event(entry.at, code, entry.text, port),
+            lambda: terminal.line(f"{local(entry.at, TIME_OF_DAY)}  {entry.text}", style),
         )
 
 

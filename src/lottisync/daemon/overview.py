@@ -238,7 +238,7 @@ def conflicts(home: TaskHome) -> int:
     count = 0
     for store in home.stores.values():
         with store.reading() as reader:
-            count += len(conflict.decisions(reader, conflict.of_store(reader)))
+            count += len(conflict.decisions_of_store(reader))
     return count
 
 

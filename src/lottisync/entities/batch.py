@@ -19,7 +19,7 @@ import msgspec
 
 from lottisync.causality import vector_clock
 from lottisync.causality.digest import sha256_of_each
-from lottisync.causality.hlc import MAX_MILLIS, MAX_TICKS, Hlc
+from lottisync.causality.hlc import MAX_MILLIS, MAX_TICKS
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import canonical, path, version
 from lottisync.entities.canonical import UNREADABLE
@@ -32,6 +32,8 @@ _WITHOUT_SIBLINGS = b",{}]"
 _DELETED_AT = f'"{DELETED_AT}"'.encode()
 FEW = 8
 """So few versions are opened sooner one by one."""
+TOGETHER = 200
+"""So many are taken apart together. What is computed of more of them does not stay in the processor's cache."""
 _NAMES_BYTES = 128 + 64
 """Of an id and a type, at most."""
 _columns_of = msgspec.structs.astuple
@@ -102,6 +104,10 @@ class Plain(NamedTuple):
             made = self.made[at] = Registers(self.bases[at], self.stamps[at], {}, stored, decoded=decoded)
         return made
 
+    def column(self, wanted: str) -> Iterable[Any]:
+        """The values of one path, None where it is absent."""
+        return map(dict.get, self.values, repeat(wanted))
+
     def stamped(self) -> list[int]:
         """The places of those with other stamps than their base: entities that were written more than once."""
         return [at for at, stamps in enumerate(self.stamps) if stamps]
@@ -124,7 +130,7 @@ def first(
     ids: Sequence[str],
     types: Sequence[str],
     precedence: int,
-    readings: Sequence[Hlc],
+    readings: Sequence[tuple[int, int]],
     host: Host,
     counters: Sequence[int],
     documents: Sequence[bytes],

@@ -4,22 +4,25 @@ A write takes the next counter of the store's host in the transaction that store
 never used twice. What a write changes beside its entity's row is kept in step by `lottisync.store.rows`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 import apsw
 
 from lottisync.causality import hlc
+from lottisync.causality.hlc import Hlc
 from lottisync.causality.vector_clock import Clock, Dot, Host
 from lottisync.entities import batch, canonical, path, version
 from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, deletion, is_deleted, write
+from lottisync.entities.fields import Fields, fields_of
 from lottisync.entities.identifier import made_once
 from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.registers import Registers, Stamp
 from lottisync.entities.schema import StoreSchema, link_id
 from lottisync.entities.version import BadVersion
 from lottisync.problem import LocalError, Problem
+from lottisync.store import lookups
 from lottisync.store.batch import NewRows
 from lottisync.store.columns import CREATED_AT, own_columns
 from lottisync.store.instant import iso
@@ -27,7 +30,6 @@ from lottisync.store.known_hosts import Latest
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Row
 from lottisync.store.rows import INSERT_COMPONENT
-from lottisync.store.write_buffer import GATHERED_ROWS
 
 
 def refuse_bad_precedence(given: object) -> None:
@@ -86,7 +88,7 @@ class Transaction(Merge):
     def put_all(self, entities: Iterable[tuple[str, str, Mapping[str, Any]]], *, precedence: int | None = None) -> None:
         """`put` each of (id, type, fields). Which of them are not here yet is looked up for many at once."""
         remaining = iter(entities)
-        while some := list(islice(remaining, GATHERED_ROWS)):
+        while some := list(islice(remaining, batch.TOGETHER)):
             if len(some) <= batch.FEW or not self._put_new(some, self._allowed(precedence)):
                 for entity_id, type_name, fields in some:
                     self.put(entity_id, type_name, fields, precedence=precedence)
@@ -95,22 +97,21 @@ class Transaction(Merge):
         """The first writes of many entities, column by column. False, and nothing is written, if anything about them
         is unusual, or wrong."""
         ids, types, _ = zip(*entities, strict=True)
-        values = _flattened(entities)
-        if values is None or (self._forgotten != {} and any(map(self._begins_from, ids))):
+        fields = _fields(entities)
+        if fields is None or (self._forgotten != {} and any(map(self._begins_from, ids))):
             return False
         self._load(ids)
         if not self._takes(ids, types):
             return False
-        documents = list(map(canonical.encode_normal, values))
-        if max(map(len, documents)) > version.MAX_DOCUMENT:
+        if max(map(len, fields.documents)) > version.MAX_DOCUMENT:
             return False
         readings = hlc.ticks(self._clock, self.now, len(ids))
         counters = range(self._counter + 1, self._counter + len(ids) + 1)
-        columns = batch.first(ids, types, precedence, readings, self._host, counters, documents)
-        millis = [reading.millis for reading in readings]
-        hashes = self._add_all(NewRows(columns, values, [{self._host: n} for n in counters], millis, millis))
+        columns = batch.first(ids, types, precedence, readings, self._host, counters, fields.documents)
+        millis = [millis for millis, _ in readings]
+        hashes = self._add_all(NewRows(columns, fields.column, [{self._host: n} for n in counters], millis, millis))
         self._extend_chain(hashes)
-        self._clock = readings[-1]
+        self._clock = Hlc(*readings[-1])
         return True
 
     def link(
@@ -170,20 +171,20 @@ class Transaction(Merge):
         """The clock under the first write on an absent id: all that was forgotten, for the id may have been among
         it; nothing if the id is one that is made once (FORGET-6)."""
         if self._forgotten is None:
-            self._forgotten = self.forgotten()
+            self._forgotten = lookups.forgotten(self)
         return {} if not self._forgotten or made_once(entity_id) else self._forgotten
 
     def _write_new(self, entity_id: str, type_name: str, values: dict[str, Any], precedence: int) -> Dot:
         """The first write of an entity: its version is made straight from the values."""
-        place = self._place(type_name)
-        own = own_columns(place.described, entity_id, type_name, values.get)
+        storage = self._storage(type_name)
+        own = own_columns(storage.described, entity_id, type_name, values.get)
         document = canonical.encode_normal(values)
         if len(document) > version.MAX_DOCUMENT:
             raise _too_large(entity_id, len(document))
         self._clock = hlc.tick(self._clock, self.now)
         dot = Dot(self._host, self._counter + 1)
         made = version.first(entity_id, type_name, precedence, self._clock, dot, document)
-        version_hash = self._add_new(place.statements, own, made, self._clock.millis, values.get(CREATED_AT))
+        version_hash = self._add_new(storage.statements, own, made, self._clock.millis, values.get(CREATED_AT))
         self._buffer.add(INSERT_COMPONENT, (self._number, dot.counter, self._n))
         self._extend_chain([version_hash])
         return dot
@@ -212,7 +213,7 @@ class Transaction(Merge):
         reading = hlc.tick(self._clock, self.now)
         stamp = Stamp(precedence, reading.millis, reading.ticks, self._host, self._counter + 1)
         after = write(entity, values, stamp, seen)
-        changes = after.registers.differing(entity.registers)
+        changes = set(values)  # no other register is touched, and no write before has this stamp
         closed = version.close(after)
         if len(closed.document) > version.MAX_DOCUMENT or closed.size() > version.MAX_VERSION:
             raise _too_large(entity_id, len(closed.document))
@@ -223,14 +224,14 @@ class Transaction(Merge):
         return stamp.dot
 
 
-def _flattened(entities: Iterable[tuple[str, str, Mapping[str, Any]]]) -> list[dict[str, Any]] | None:
-    """The values of first writes, in normal form; None unless all of them can be written, and none is a deletion."""
+def _fields(entities: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Fields | None:
+    """The fields of first writes; None unless all of them can be written, and none is a deletion."""
     try:
         version.validated_names([ident for ident, _, _ in entities], [type_name for _, type_name, _ in entities])
-        values = [path.flatten(fields) for _, _, fields in entities]
-        return values if all(values) and not any(DELETED_AT in each for each in values) else None
+        found = fields_of([fields for _, _, fields in entities])
     except (BadVersion, path.PathError, canonical.NotCanonical):
         return None
+    return None if found is None or DELETED_AT in found.paths else found
 
 
 def _too_large(entity_id: str, size: int) -> Problem:

@@ -31,7 +31,7 @@ from lottisync.identity.device_key import DeviceKey
 from lottisync.net.address import Address, may_be_lost
 from lottisync.net.doorway import welcome
 from lottisync.net.listener import listen, local_host, port_of
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame
 from lottisync.store.doorbell import Bell
@@ -296,7 +296,7 @@ class Engine:
         """Run a connection that was dialled. Only one at a time is dialled for each device."""
         if device in self.connections or device in self._dialled or device not in self.peers:
             await anyio.aclose_forcefully(stream)
-            return Met(Failure("refused", "there is a connection already"))
+            return Met(Failure("refused", str(Sentence("there is a connection already"))))
         self._dialled.add(device)
         began = anyio.current_time()
         try:
@@ -306,7 +306,7 @@ class Engine:
         if anyio.current_time() - began >= SETTLED_SECONDS:
             return Met()
         if ended is not None and ended.code == "goodbye":
-            return Met(Failure("unreachable", "its program has stopped"))
+            return Met(Failure("unreachable", str(Sentence("its program has stopped"))))
         state = self.peers.get(device)
         text = (state.error if state is not None else None) or "the connection ended at once"
         return Met(Failure("version" if ended is not None and ended.code == "version" else "refused", text))
@@ -380,8 +380,7 @@ class Engine:
         self._connections.begin(connection, local_host(stream))
         try:
             await connection.run()
-        except Exception as error:  # noqa: BLE001
-            # A fault in this program. It costs this connection, and no other.
+        except Exception as error:  # noqa: BLE001 - a fault in this program costs this connection, and no other
             self._report("fault", f"the connection to {self._peers.name(device)} broke off: {_fault(error)}")
         finally:
             self._connections.end(connection)
