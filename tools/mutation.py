@@ -44,6 +44,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "journal/guard.py": ("tests/review/test_guard.py", "tests/conformance/test_reference.py"),
     "journal/redundancy.py": ("tests/review/test_redundancy.py", "tests/conformance/test_reference.py"),
     "protocol": ("tests/protocol",),
+    "entities/identifier.py": ("tests/entities", "tests/conformance/test_reference.py"),
+    "entities/link.py": ("tests/entities", "tests/conformance/test_reference.py"),
     "review/projection.py": ("tests/review/test_projection.py", "tests/conformance/test_reference.py"),
 }
 """A pure package or file -> the tests that have to notice. These have been gone through."""

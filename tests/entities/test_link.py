@@ -55,3 +55,11 @@ def test_a_link_of_tasks_has_relations() -> None:
     assert JOURNAL.types[ENTRY_LINK].view is EntryLink
     link = view(entity({"fromId": "t2", "toId": "t3", "relations": {"blocks": True}}, ENTRY_LINK), EntryLink)
     assert (link.from_id, link.to_id, link.relations) == ("t2", "t3", {"blocks": True})
+
+
+def test_what_was_read_cannot_be_changed_in_place() -> None:
+    """Nothing would be written by it."""
+    link = Link("l1", "t1", "t2")
+    with pytest.raises(AttributeError, match="immutable"):
+        link.to_id = "t3"  # type: ignore[misc]
+    assert hash(link) == hash(Link("l1", "t1", "t2"))

@@ -28,6 +28,13 @@ def test_different_keys_have_different_paths(pairs: list[tuple[str, str]]) -> No
     assert len({join(*pair) for pair in pairs}) == len(pairs)
 
 
+def test_a_path_has_at_most_320_characters() -> None:
+    """ENT-3: all devices have to agree on it."""
+    assert validated("a/" + "b" * 318) == "a/" + "b" * 318
+    with pytest.raises(PathError):
+        validated("a/" + "b" * 319)
+
+
 def test_slash_and_tilde_are_escaped_as_in_a_json_pointer() -> None:
     """ENT-3"""
     assert join("labels", "a/b~c~1") == "labels/a~1b~0c~01"
