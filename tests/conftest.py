@@ -6,6 +6,8 @@ failure is repeated with the seed that is printed at the end: `pytest --randomly
 
 import os
 import signal
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -43,6 +45,16 @@ def _english() -> None:
     from lottisync.language import speak  # late: the names above must stand in the environment first
 
     speak("en")
+
+
+@pytest.fixture
+def three_hours_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The zone of this device: three hours ahead of UTC, all year."""
+    monkeypatch.setenv("TZ", "UTC-3")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

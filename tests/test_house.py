@@ -362,3 +362,75 @@ def test_the_engine_knows_no_type_of_the_product() -> None:
         if isinstance(node, ast.Constant) and node.value in words
     ]
     assert strays == []
+
+
+def test_whoever_catches_everything_says_why() -> None:
+    """C-10: an `except Exception` that does not raise again hides bugs, so the reason stands beside it."""
+    files = [file for folder in ("src", "tests", "tools", "conformance") for file in (ROOT / folder).rglob("*.py")]
+    found = [(file, line) for file in files for line in file.read_text().splitlines() if "noqa: BLE" + "001" in line]
+    assert len(found) > 10
+    assert [(file, line) for file, line in found if not re.search(r"BLE001 - \w.{15,}", line)] == []
+
+
+AS_TIME_PASSES = {
+    *("agents/runtime.py", "agents/wake.py", "cli/relay_diagnosis.py", "device/clock.py", "net/pairing.py"),
+    *(f"sync/{name}.py" for name in ("commits", "connection", "engine", "meeting", "peer_record", "peer_states")),
+    *("sync/trust.py", "sync/verification.py", "web/access.py", "web/admission.py", "web/site.py"),
+}
+"""What goes on while time passes, and so is given a clock."""
+
+
+def test_time_is_a_number_for_all_that_does_one_thing() -> None:
+    """C-10: a function gets `now`; a clock that it could read again gets only what waits, or answers requests."""
+    given = {
+        str(file.relative_to(SOURCE))
+        for file in SOURCE.rglob("*.py")
+        for node in nodes(file)
+        if isinstance(node, ast.arg | ast.AnnAssign)
+        and node.annotation is not None
+        and re.fullmatch(r"(self\.)?(now|clock)", node.arg if isinstance(node, ast.arg) else ast.unparse(node.target))
+        and ast.unparse(node.annotation) == "Callable[[], int]"
+    }
+    assert given == AS_TIME_PASSES
+    waiting = {name for name in given if not name.startswith("web/")} - {"device/clock.py"}
+    assert all(any(isinstance(node, ast.AsyncFunctionDef) for node in nodes(SOURCE / name)) for name in waiting)
+
+
+def test_each_large_class_is_on_the_architecture_page_with_its_one_idea() -> None:
+    """C-10: 25 methods are where one looks for a second idea."""
+    page = (ROOT / "docs" / "specs" / "00-architecture.md").read_text()
+    large = {
+        f"{file.parent.name}.{file.stem}.{node.name}"
+        for file in SOURCE.rglob("*.py")
+        for node in nodes(file)
+        if isinstance(node, ast.ClassDef)
+        and sum(isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) for each in node.body) > 25
+    }
+    assert {name for name in large if f"`{name}`" not in page} == set()
+    answer = page[page.index("**Why do some classes") : page.index("**Which command helps with")]
+    assert set(re.findall(r"`(\w+\.\w+\.[A-Z]\w+)`", answer)) == large
+
+
+def test_the_ten_questions_are_answered_by_paragraphs_of_the_architecture_page() -> None:
+    """C-10: a question whose paragraph is gone, or is called otherwise, has no answer any more."""
+    page = (ROOT / "docs" / "specs" / "00-architecture.md").read_text()
+    questions = (ROOT / "docs" / "specs" / "architecture-questions.md").read_text()
+    rows = re.findall(r"^\| (\d+) \| .* \| (.*) \|$", questions, re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 11))
+    assert len(re.findall(r"^\d+\. ", questions, re.MULTILINE)) == 10
+    titles = {"the first picture", *re.findall(r"^## (.*)$", page, re.MULTILINE)}
+    titles |= {" ".join(title.split()) for title in re.findall(r"^\*\*(.+?)\*\*", page, re.MULTILINE | re.DOTALL)}
+    assert {part for _, named in rows for part in re.split("; ?", named)} <= titles
+
+
+def test_the_lines_of_the_specifications_fit_on_a_screen() -> None:
+    """C-10: 120 characters. Tables, indented and fenced blocks, and links that are longer than that are excepted."""
+    long, fenced = [], False
+    for file in sorted((ROOT / "docs" / "specs").rglob("*.md")):
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            fenced ^= line.lstrip().startswith("```")
+            text = re.sub(r"\]\([^)]*\)", "]()", line)
+            if len(text) > 120 and not fenced and not line.startswith(("|", "    ")):
+                long.append((file.name, number))
+        assert not fenced, file
+    assert long == []

@@ -1,6 +1,7 @@
 """The vectors of one area: one file each, one success or one failure in each."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def _laid_out(value: Any, margin: str) -> str:
     return f"{opening}\n{inner}" + f",\n{inner}".join(parts) + f"\n{margin}{closing}"
 
 
-def held(value: Any, host: str, counter: int, *, by: str = "user", at: list[int] | None = None) -> dict[str, Any]:
+def held(value: Any, host: str, counter: float, *, by: str = "user", at: list[int] | None = None) -> dict[str, Any]:
     """A write that a register holds."""
     return {
         "value": value,
@@ -66,10 +67,10 @@ def held(value: Any, host: str, counter: int, *, by: str = "user", at: list[int]
     }
 
 
-def entity(clock: dict[str, int], registers: dict[str, list[dict[str, Any]]], **other: Any) -> dict[str, Any]:
+def entity(clock: Mapping[str, float], registers: dict[str, list[dict[str, Any]]], **other: Any) -> dict[str, Any]:
     return {"id": "t1", "type": "task", "clock": clock, "registers": registers} | other
 
 
-def gone(seen: dict[str, int], at: str = "2026-01-01T00:00:00.000Z") -> dict[str, Any]:
+def gone(seen: Mapping[str, float], at: str = "2026-01-01T00:00:00.000Z") -> dict[str, Any]:
     """The value of `deletedAt`."""
     return {"at": at, "seen": seen}

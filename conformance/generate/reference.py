@@ -88,8 +88,13 @@ def deletion(write: Json) -> bool:
         and isinstance(value.get("at"), str)
         and isinstance(value.get("seen"), dict)
         and all(re.fullmatch("[0-9a-f]{16}", host) for host in value["seen"])
-        and all(type(counter) is int and 0 <= counter < 2**53 for counter in value["seen"].values())
+        and all(_counts(counter) for counter in value["seen"].values())
     )
+
+
+def _counts(value: Any) -> bool:
+    """Whether it is a counter; 1.0 is 1, and true is not."""
+    return type(value) in (int, float) and 0 <= value < 2**53 and value == int(value)
 
 
 def unseen(entity: Json, deletions: list[Json]) -> list[Json]:

@@ -227,7 +227,7 @@ def fields_out_of_bounds(world: World) -> None:
     summary = [VALUE, HASH]
     counters = (
         ("0", 0), ("2^53", 2**53), ("2^63-1", 2**63 - 1), ("2^63", 2**63), ("2^64-1", 2**64 - 1), ("-1", -1),
-        ("1.5", 1.5), ("a text", "1"), ("null", None),
+        ("1.5", 1.5), ("1.0", 1.0), ("a text", "1"), ("null", None),
     )  # fmt: skip
     hosts = (
         ("a newline at its end", H + "\n"), ("a newline in it", H[:15] + "\n"), ("15 digits", H[:15]),
@@ -550,6 +550,55 @@ def keys_that_are_none(world: World) -> None:
         for what, sent in (("keys that go down", keys[::-1]), ("a key twice", [keys[0], *keys]))
     ]
     _each_ends(world, rows)
+
+
+def rounds_that_cannot_be_taken_without_end(world: World) -> None:
+    """A hundred in a row are refused one by one; the next one ends the session, for the two will not agree. A round
+    that is taken begins the count again (SYNC-5)."""
+    a, past = _settled(world)
+    before = _holds(a)
+    hole = ["chain", 0, 0, H, "", 9, VALUE, VALUE]
+    peer = Peer(world, a)
+    peer.greet(journal=past.have())
+
+    def refuse(first: int, count: int) -> None:
+        for number in range(first, first + count):
+            peer.say(["begin", number, JOURNAL, {}, {}, False, 0], ["chain", number, *hole[2:]], end(past, number))
+
+    refuse(1, 100)
+    world.expect("refused", [len(peer.said("reject")), peer.closed], [100, None])
+    peer.say(["want", {JOURNAL: past.have()}], ["begin", 101, JOURNAL, past.knowledge, {}, False, 0], end(past, 101))
+    world.expect("taken", [told[1] for told in peer.said("ack")], [101])
+    refuse(102, 100)
+    world.expect("refused again", [len(peer.said("reject")), peer.closed], [200, None])
+    refuse(202, 1)
+    peer.expect_closed("one more than a hundred in a row", "no-agreement")
+    world.expect("what is held", _holds(a), before)
+    world.expect("check", a.check(), [])
+    peer.hang_up()
+    _serves(world, a)
+
+
+def forks_without_end(world: World) -> None:
+    """Nodes are never forgotten: of those that lie on no log here only so many are taken on trust, and then the session
+    ends. What is said to the next peer fits a frame (SYNC-77)."""
+    a, past = _settled(world)
+    closed = []
+    for start in range(0, 3000, 100):
+        peer = Peer(world, a)
+        peer.greet()
+        nodes = [number.to_bytes(16, "big") for number in range(start + 1, start + 101)]
+        have = past.have()
+        peer.say(["want", {JOURNAL: [have[0], have[1], [], nodes, {}]}])
+        closed.append(peer.closed and peer.closed["code"])
+        peer.hang_up()
+    world.expect("the first are taken on trust, and the last are not", [closed[0], closed[-1]], [None, "no-agreement"])
+    world.expect("no other word", [code for code in closed if code not in (None, "no-agreement")], [])
+    last = Peer(world, a)
+    last.greet()
+    world.expect("nodes that are said", len(last.last("want")[1][JOURNAL][3]) <= 1000, True)
+    world.expect("what is here", a.fields("t1"), {"title": "one"})
+    world.expect("check", a.check(), [])
 
 
 def comparisons_that_are_none(world: World) -> None:

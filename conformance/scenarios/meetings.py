@@ -154,6 +154,36 @@ def everything_at_once(world: World) -> None:
     world.expect("entities on the other side", len(b.dump()), 60)
 
 
+def one_end_holds_a_damaged_row(world: World) -> None:
+    """It takes no part in the meeting: what is in it reaches nobody, the others go both ways, the session goes on. A
+    later version of it from the other end takes its place (MEND-26)."""
+    a, b = world.device("a"), world.device("b", elsewhere=True)
+    a.write("t1", {"title": "one"})
+    a.write("t2", {"title": "two"})
+    _met(world, a, b)
+    a.write("t3", {"title": "three"})
+    a.ask("corrupt", store=JOURNAL, entity="t1", path="title", value="forged")
+    b.write("t4", {"title": "four"})
+    line = Line(world, a, b)
+    line.rest()
+    crossed = [b.fields("t3"), a.fields("t4")]
+    world.expect("what stands beside it went over", crossed, [{"title": "three"}, {"title": "four"}])
+    world.expect("the other end has what was written", b.fields("t1"), {"title": "one"})
+    b.write("t1", {"title": "one more"})
+    line.rest()
+    line.cut()
+    world.expect("a later version takes its place", a.fields("t1"), {"title": "one more"})
+    world.expect("both are sound", [a.check(), b.check()], [[], []])
+    a.write("t5", {"title": "five"})
+    a.ask("corrupt", store=JOURNAL, entity="t5", path="title", value="forged")
+    line = Line(world, b, a)
+    line.rest()
+    line.cut()
+    held = b.read("t5")
+    world.expect("nobody takes a forged value for sound", held and held["fields"], None)
+    world.expect("and the other end is sound", b.check(), [])
+
+
 def byte_by_byte(world: World) -> None:
     """The bytes may come one at a time (SYNC-1)."""
     a, b = world.device("a"), world.device("b", elsewhere=True)

@@ -139,7 +139,7 @@ def test_agent65_agent66_any_task_fits_and_adds_up(
     assert len(prompt.first_wake(made).encode()) <= Budget(tokens).message + 2_000
 
 
-def heard(name: str, **arguments: Any) -> tuple[str, str]:
+def tool_call(name: str, **arguments: Any) -> tuple[str, str]:
     """A call whose letters are not escaped: so the most fits into it."""
     return name, json.dumps(arguments, ensure_ascii=False)
 
@@ -152,8 +152,8 @@ def large(device: Device, items: int, notes: int) -> None:
     first = ScriptedModel(
         say(
             "",
-            heard("update_report", tldr=CHINESE, achieved=[CHINESE * 215] * 40),
-            heard("record_observations", observations=[CHINESE * 220] * 20),
+            tool_call("update_report", tldr=CHINESE, achieved=[CHINESE * 215] * 40),
+            tool_call("record_observations", observations=[CHINESE * 220] * 20),
         ),
         say(),
     )
@@ -212,7 +212,7 @@ def test_agent71_the_beginning_stays_when_a_note_is_added(laptop: Device) -> Non
     assert after.startswith(before.partition("\n]\n</log>")[0])
 
 
-def test_agent67_the_persons_newest_entry_is_told_behind_many_of_others(laptop: Device) -> None:
+def test_agent67_the_persons_newest_entry_is_in_the_context_behind_many_of_others(laptop: Device) -> None:
     laptop.add_task()
     laptop.do(lambda tx: tasks.add_note(tx, "mine", "t1", "Call me before you order"))
     with laptop.journal.transaction(laptop.now(), HIGH) as tx:
@@ -274,7 +274,7 @@ def test_agent492_a_report_of_maximal_size_fits_a_small_window(laptop: Device) -
     ident = laptop.add_agent()
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.put(ident, "agent", {"config/contextTokens": budget.LEAST_TOKENS})
-    long = heard("update_report", tldr=CHINESE, achieved=[CHINESE * 90] * 40)
+    long = tool_call("update_report", tldr=CHINESE, achieved=[CHINESE * 90] * 40)
     window = budget.LEAST_TOKENS * budget.USUAL_RATE // 10
     sizes: list[int] = []
 
@@ -347,8 +347,8 @@ def test_agent69_a_wake_reads_so_much(laptop: Device) -> None:
     assert sum(len(answer.encode()) for answer in answers if answer.startswith("{")) <= Budget().lookups
 
 
-def test_context_tokens_change_how_much_is_told(laptop: Device) -> None:
-    """AGENT-65: with more tokens more is told, up to what one record holds; with fewer, less."""
+def test_context_tokens_change_how_much_the_context_holds(laptop: Device) -> None:
+    """AGENT-65: with more tokens the context holds more, up to what one record holds; with fewer, less."""
     laptop.add_task()
     fill(laptop, 100, 200, CHINESE * 20)
     ident = laptop.add_agent()
@@ -367,7 +367,8 @@ def test_context_tokens_change_how_much_is_told(laptop: Device) -> None:
 
 @pytest.mark.parametrize("writes", [MAX_LISTED + 100, pytest.param(5_000, marks=pytest.mark.deep)])
 def test_agent89_a_wake_after_a_round_that_was_cut_off_fits(laptop: Device, phone: Device, writes: int) -> None:
-    """AGENT-64, AGENT-89: that many writes of the task are beyond the knowledge. What is not listed is told again."""
+    """AGENT-64, AGENT-89: that many writes of the task are beyond the knowledge. The next context has what this one
+    does not list."""
     laptop.add_task()
     ident = laptop.add_agent()
     laptop.wake(ident, ScriptedModel(say("Here.")))

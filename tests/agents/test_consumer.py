@@ -33,17 +33,17 @@ def test_the_consumer_of_the_page(tmp_path: Path) -> None:
 
     add("Sweep")
     last = ""
-    for title, heard in (("Mop", ["urgent: Sweep", "urgent: Mop"]), ("Dust", ["urgent: Polish", "urgent: Dust"])):
+    for title, lines in (("Mop", ["urgent: Sweep", "urgent: Mop"]), ("Dust", ["urgent: Polish", "urgent: Dust"])):
         with subprocess.Popen([sys.executable, file, home], cwd=ROOT, stdout=subprocess.PIPE, text=True) as consumer:
             assert consumer.stdout is not None
             line = consumer.stdout.readline().strip()
             if line == last:
                 line = consumer.stdout.readline().strip()
-            assert line == heard[0]
+            assert line == lines[0]
             add("Not urgent", "p3")
             add(title)
             last = consumer.stdout.readline().strip()
-            assert last == heard[1]
+            assert last == lines[1]
             consumer.kill()
         add("Polish")
 
@@ -63,7 +63,7 @@ def test_the_agents_are_one_consumer_of_the_store_among_others(laptop: Device) -
     assert [change.id for change in other.take()] == ["t1"]
 
 
-def test_who_shows_a_report_hears_of_the_next_one(laptop: Device) -> None:
+def test_a_program_that_shows_a_report_gets_the_next_one(laptop: Device) -> None:
     """S3-74: the bell rings when a wake ends, and the feed has what is new: the head that a page shows, and nothing
     that it has shown before."""
     laptop.add_task()

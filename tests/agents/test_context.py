@@ -126,7 +126,7 @@ def test_what_arrives_by_sync_with_an_old_date_is_new(laptop: Device, phone: Dev
     assert [each["id"] for each in read(laptop, ident).delta] == ["e7"]
 
 
-def test_what_came_in_a_round_that_was_cut_off_is_told_once(laptop: Device, phone: Device) -> None:
+def test_what_came_in_a_round_that_was_cut_off_is_listed_once(laptop: Device, phone: Device) -> None:
     """AGENT-10, AGENT-11: such writes are beyond the knowledge, before and after."""
     laptop.add_task()
     phone.pull(laptop)

@@ -58,7 +58,7 @@ def test_a_wake_killed_at_any_step_is_brought_to_its_end_once(laptop: Device, la
         recorded = sum(entity.value("kind") == "thought" for entity in reader.by_type("agentMessage"))
     result = gone_on(laptop, laura, paid)
     assert result.turns == 2
-    # Only a turn that was heard and not yet put on record is asked for again: nobody can have it.
+    # Only a turn that had arrived and was not recorded yet is asked for again.
     assert len(paid.read_text().splitlines()) - before == 2 - recorded
     with laptop.agents.reading() as reader:
         [run] = [run for run in run_log.runs(reader, laura) if run.run_key == result.run_key]

@@ -197,7 +197,7 @@ def test_agent82_a_label_that_is_never_sent_is_not_offered(laptop: Device, laura
     assert SECRET.encode() not in everything_sent(laptop, laura)
 
 
-def test_agent83_what_was_told_before_the_mark_is_not_sent_again(laptop: Device, laura: str) -> None:
+def test_agent83_what_was_sent_before_the_mark_is_not_sent_again(laptop: Device, laura: str) -> None:
     """AGENT-83: a wake under way stops, and the next try begins with a context without it."""
     linked_secret(laptop)
 
@@ -325,7 +325,7 @@ def test_agent84_a_day_begins_and_ends_at_midnight() -> None:
 @pytest.mark.parametrize("zone", [None, UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))])
 @pytest.mark.parametrize("now", [0, LAST, 2**48 - 1])
 def test_ent_570_a_day_at_the_limits_of_a_clock(now: int, zone: timezone | None) -> None:
-    """ENT-570: it begins before it ends, and the model is told of it."""
+    """ENT-570: it begins before it ends, and the prompt says so."""
     day = spending.day_of(now, zone)
     assert 0 <= day.begin < day.end <= LAST
     assert context.moment(now, zone).partition(", ")[2][:4] in ("1969", "1970", "9999")

@@ -145,7 +145,7 @@ def test_a_clock_that_is_set_back_holds_no_backoff(laptop: Device, laura: str, d
     assert len(daemon.after(100)) == 1
 
 
-def test_a_run_is_closed_by_who_holds_the_agents_lock_only(
+def test_a_run_is_closed_only_by_the_process_that_holds_the_agents_lock(
     laptop: Device, laura: str, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """AGENT-8, AGENT-40, AGENT-58: somebody types `agent wake` in the instant in which an orphaned run is closed."""
@@ -205,7 +205,7 @@ def test_a_wake_that_cannot_write_its_end_fails_with_its_record_whole(
 def test_an_agent_that_came_home_to_a_full_disk_is_caught_up_with_later(
     laptop: Device, laura: str, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """AGENT-33, AGENT-41: the feed has passed what it missed; only its watermark tells."""
+    """AGENT-33, AGENT-41: the feed is past what it missed; only its watermark shows that."""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "It creaks"))
     Feed(laptop.journal, CONSUMER).done(Feed(laptop.journal, CONSUMER).take()[-1], laptop.now())
     restarted = Daemon(laptop)

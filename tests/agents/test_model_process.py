@@ -69,7 +69,7 @@ async def test_agent122_a_wake_has_one_process_that_ends_with_it(monkeypatch: py
             last = model._child
             assert last is not None
         assert first.returncode is not None
-        assert last.returncode == 0, "it was told that there is nothing more to ask"
+        assert last.returncode == 0, "its input was closed, so it ended by itself"
 
 
 async def test_a_question_that_is_cancelled_is_over(monkeypatch: pytest.MonkeyPatch) -> None:

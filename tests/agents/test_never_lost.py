@@ -72,7 +72,7 @@ class History:
                 for made in (view(entity, ChangeSet) for entity in device.in_agents("changeSet")):
                     try:
                         verdicts.confirm(made.items[self.number % 2].id, device.now())
-                    except Problem:  # decided already, or stale: a person is told, and nothing is written
+                    except Problem:  # decided already, or stale: the person gets an error, and nothing is written
                         continue
             case "restart":
                 self.daemon = Daemon(device)

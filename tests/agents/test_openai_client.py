@@ -137,7 +137,7 @@ async def test_a_server_that_does_not_count_tokens_is_fine(serve: Serve) -> None
     assert turn == Turn("Hello.", (), "stop", None)
 
 
-async def test_what_the_server_is_told(serve: Serve) -> None:
+async def test_what_the_server_receives(serve: Serve) -> None:
     server = serve(Say("Done."))
     call = ToolCall("call-1", "update_task_estimate", '{"minutes": 90}')
     broken = ToolCall("call-2", "update_task_estimate", '{"minutes": ')
@@ -320,7 +320,7 @@ async def test_a_rate_limit_that_stays_is_reported(serve: Serve) -> None:
     assert "try again later" in error.message
 
 
-async def test_an_account_with_nothing_left_is_told_apart(serve: Serve) -> None:
+async def test_an_account_without_credit_has_an_error_of_its_own(serve: Serve) -> None:
     error = await failure(model_at(serve(RateLimited(code="insufficient_quota"))))
     assert (error.code, "billing" in error.message) == ("rate-limited", True)
 
@@ -423,7 +423,7 @@ async def test_a_server_that_is_something_else() -> None:
     assert (error.code, "text/html" in error.message) == ("malformed", True)
 
 
-async def test_nobody_listens() -> None:
+async def test_no_server_listens() -> None:
     with socket.socket() as bound:  # bound and not listening: nobody else can have this port meanwhile
         bound.bind(("127.0.0.1", 0))
         port = bound.getsockname()[1]

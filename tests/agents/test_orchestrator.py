@@ -190,7 +190,7 @@ def test_a_linked_task_that_the_agent_may_not_see_does_not_wake_it(laptop: Devic
     assert daemon.settle() == []
 
 
-def test_what_is_not_of_the_task_wakes_nobody(laptop: Device, laura: str, daemon: Daemon) -> None:
+def test_a_change_outside_of_the_task_wakes_no_agent(laptop: Device, laura: str, daemon: Daemon) -> None:
     """AGENT-23: nor does what no reader of a task would notice."""
     laptop.add_task("t2", "Cook")
     laptop.do(lambda tx: tx.put("bug", "label", {"name": "bug"}))
@@ -225,7 +225,7 @@ def test_subscriptions_are_data_that_outlive_the_process(laptop: Device, laura: 
     assert fresh.settle(*quiet()) == ["subscription mine"]
 
 
-def test_a_timer_wakes_once_at_its_time_whoever_is_running_then(laptop: Device, laura: str, daemon: Daemon) -> None:
+def test_a_timer_wakes_once_at_its_time_in_any_daemon(laptop: Device, laura: str, daemon: Daemon) -> None:
     """AGENT-26, S3-36"""
     at = laptop.time + 90 * MINUTE
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
@@ -249,7 +249,7 @@ def test_a_timer_that_is_nonsense_is_passed_over(laptop: Device, laura: str, dae
 # -- what does not: suppression by provenance
 
 
-def test_an_agents_own_writes_wake_nobody_and_the_users_in_the_same_millisecond_do(
+def test_an_agents_own_writes_wake_no_agent_and_the_users_in_the_same_millisecond_do(
     laptop: Device, laura: str, daemon: Daemon
 ) -> None:
     """AGENT-24, AGENT-304, S3-54, S3-55"""
@@ -413,7 +413,7 @@ def test_a_cursor_that_ran_ahead_is_made_up_for_at_the_start(laptop: Device, lau
 # -- failure, limits, recovery
 
 
-def test_failures_back_off_and_the_fifth_sends_to_sleep_with_the_person_told(
+def test_failures_back_off_and_after_the_fifth_the_agent_sleeps_and_says_why(
     laptop: Device, laura: str, daemon: Daemon
 ) -> None:
     """AGENT-31, AGENT-52, S3-90"""
@@ -529,7 +529,7 @@ def test_a_paused_agent_keeps_what_waits_and_wakes_with_it_when_resumed(
     assert daemon.settle(*quiet()) == ["subscription task"]
 
 
-def test_a_destroyed_agent_hears_nothing(laptop: Device, laura: str, daemon: Daemon) -> None:
+def test_a_destroyed_agent_is_not_queued(laptop: Device, laura: str, daemon: Daemon) -> None:
     """AGENT-6, S3-72"""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         agent.destroy(tx, laura)

@@ -33,7 +33,7 @@ def laura(laptop: Device) -> str:
     return laptop.add_agent()
 
 
-def test_rev_d7_every_wake_is_told_what_day_it_is(laptop: Device, laura: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rev_d7_every_prompt_has_the_day(laptop: Device, laura: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """AGENT-60"""
     assert "Now it is Monday, 2025-12-01, 1" in opening(laptop, laura)
     laptop.time = NOON + 4 * DAY

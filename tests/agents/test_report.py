@@ -28,7 +28,7 @@ def test_what_is_not_set_is_there_as_nothing() -> None:
     assert filled["lastUpdated"] == "2025-12-01T12:00:00.000Z"
 
 
-def test_words_are_cut_and_what_is_no_word_is_dropped() -> None:
+def test_words_are_cut_and_other_values_are_dropped() -> None:
     """AGENT-19"""
     words = report.words_from(
         {

@@ -27,7 +27,7 @@ def waiting(device: Device) -> list[ItemView]:
     return [item for one in sets for item in one.items if item.status == "pending"]
 
 
-def test_s1_20_the_model_is_told_what_waits_and_can_take_it_back(laptop: Device, laura: str) -> None:
+def test_s1_20_the_prompt_names_what_waits_and_the_model_can_take_it_back(laptop: Device, laura: str) -> None:
     """S1-20, AGENT-9"""
     estimate, priority = waiting(laptop)
     model = ScriptedModel(

@@ -51,7 +51,7 @@ def laura(laptop: Device) -> str:
 @asynccontextmanager
 async def runtime(device: Device, *script: Step) -> AsyncIterator[list[tuple[str, str]]]:
     """A running runtime; what it says."""
-    heard: list[tuple[str, str]] = []
+    reported: list[tuple[str, str]] = []
     model = ScriptedModel(*script)
     machine = Machine(clock.now, clock.new_id, lambda: 0.5, lambda _: "the laptop")
     made = Runtime(
@@ -60,11 +60,11 @@ async def runtime(device: Device, *script: Step) -> AsyncIterator[list[tuple[str
         device.id,
         lambda _: nullcontext(model),
         machine,
-        lambda *said: heard.append(said),
+        lambda *said: reported.append(said),
     )
     async with anyio.create_task_group() as tasks_:
         tasks_.start_soon(made.run)
-        yield heard
+        yield reported
         tasks_.cancel_scope.cancel()
 
 
@@ -76,16 +76,16 @@ async def until(condition: Callable[[], object]) -> None:
 
 async def test_an_agent_wakes_by_itself_when_it_is_made_and_when_the_task_is_edited(laptop: Device, laura: str) -> None:
     """AGENT-91, S3-51, S3-81, S3-87: each line names agent, task and device, and says what it cost."""
-    async with runtime(laptop, say("", call("update_report", tldr="New.")), say(), say("Edited.")) as heard:
-        await until(lambda: len(heard) == 1)
+    async with runtime(laptop, say("", call("update_report", tldr="New.")), say(), say("Edited.")) as reported:
+        await until(lambda: len(reported) == 1)
         with laptop.agents.reading() as reader:
             first = report.latest_report(reader, laura)
         assert first is not None
         assert first.content["tldr"] == "New."
         with laptop.journal.transaction(clock.now(), HIGH) as tx:
             tasks.edit_task(tx, "t1", {"title": "Mend the bicycle"})
-        await until(lambda: len(heard) == 2)
-    assert heard == [
+        await until(lambda: len(reported) == 2)
+    assert reported == [
         ("agent-woke", "Laura of 'Repair the bicycle' on the laptop woke: nothing to review, 2 turns, 220 tokens"),
         ("agent-woke", "Laura of 'Mend the bicycle' on the laptop woke: nothing to review, 1 turn, 110 tokens"),
     ]
@@ -95,13 +95,13 @@ async def test_an_agent_wakes_by_itself_when_it_is_made_and_when_the_task_is_edi
     assert last.content["title"] == "Mend the bicycle"
 
 
-async def test_what_fails_is_told_and_tried_later(laptop: Device, laura: str) -> None:
+async def test_a_failed_wake_is_reported_and_tried_again_later(laptop: Device, laura: str) -> None:
     """AGENT-31, S3-90"""
     with laptop.agents.transaction(clock.now(), HIGH) as tx:
         tx.put(agent.state_id(laura), "agentState", {"agentId": laura, "consecutiveFailureCount": 4})
-    async with runtime(laptop, ModelError("unreachable", "nobody home")) as heard:
-        await until(lambda: len(heard) == 2)
-    assert heard == [
+    async with runtime(laptop, ModelError("unreachable", "nobody home")) as reported:
+        await until(lambda: len(reported) == 2)
+    assert reported == [
         ("agent-failed", "Laura of 'Repair the bicycle' on the laptop: nobody home"),
         (
             "agent-asleep",
@@ -129,19 +129,19 @@ async def test_a_runtime_that_is_stopped_leaves_its_wake_to_be_gone_on_with(lapt
         tasks_.cancel_scope.cancel()
     with laptop.agents.reading() as reader:
         assert [each.status for each in run_log.runs(reader, laura)] == ["started"]
-    async with runtime(laptop, say("Here I am.")) as heard:
-        await until(lambda: heard)
+    async with runtime(laptop, say("Here I am.")) as reported:
+        await until(lambda: reported)
     with laptop.agents.reading() as reader:
         assert [each.status for each in run_log.runs(reader, laura)] == ["completed"]
 
 
-async def test_a_full_disk_is_told_once_and_waited_for(
+async def test_a_full_disk_is_reported_once_and_waited_for(
     laptop: Device, laura: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """AGENT-304, AGENT-41: nothing that was to be heard of is passed over meanwhile, nor for an agent that has
+    """AGENT-304, AGENT-41: no change that an agent is to see is passed over meanwhile, nor for an agent that has
     just come home."""
-    async with runtime(laptop, say("Here I am.")) as heard:
-        await until(lambda: heard)
+    async with runtime(laptop, say("Here I am.")) as reported:
+        await until(lambda: reported)
     with laptop.journal.transaction(clock.now(), HIGH) as tx:
         tasks.edit_task(tx, "t1", {"title": "Mend the bicycle"})
     real, tries = queue.add, count()
@@ -152,25 +152,25 @@ async def test_a_full_disk_is_told_once_and_waited_for(
         real(tx, agent_id, subscription_id, dots)
 
     monkeypatch.setattr(queue, "add", full)
-    async with runtime(laptop, say("I see.")) as heard:
-        await until(lambda: len(heard) == 2)
-    assert [code for code, _ in heard] == ["agents-wait", "agent-woke"]
+    async with runtime(laptop, say("I see.")) as reported:
+        await until(lambda: len(reported) == 2)
+    assert [code for code, _ in reported] == ["agents-wait", "agent-woke"]
     assert next(tries) > 2
 
 
-async def test_store_29_a_damaged_row_is_told_once_and_does_not_end_the_runtime(laptop: Device, laura: str) -> None:
+async def test_store_29_a_damaged_row_is_reported_once_and_does_not_end_the_runtime(laptop: Device, laura: str) -> None:
     """STORE-29, AGENT-41: mended (by another device, say), it goes on."""
     row = "from agent_entities where id = ?", (laura,)
     with laptop.agents.transaction(clock.now(), HIGH) as tx:
         [(stored,)] = tx.execute("select serialized " + row[0], row[1])
         tx.execute("update agent_entities set serialized = '{' where id = ?", (laura,))
-    async with runtime(laptop, say("Here I am.")) as heard:
-        await until(lambda: heard)
+    async with runtime(laptop, say("Here I am.")) as reported:
+        await until(lambda: reported)
         with laptop.agents.transaction(clock.now(), HIGH) as tx:
             tx.execute("update agent_entities set serialized = ? where id = ?", (stored, laura))
-        await until(lambda: len(heard) == 2)
-    assert [code for code, _ in heard] == ["agents-wait", "agent-woke"]
-    assert laura in heard[0][1]
+        await until(lambda: len(reported) == 2)
+    assert [code for code, _ in reported] == ["agents-wait", "agent-woke"]
+    assert laura in reported[0][1]
 
 
 async def test_a_failure_that_cannot_be_written_down_is_not_tried_without_end(
@@ -182,10 +182,10 @@ async def test_a_failure_that_cannot_be_written_down_is_not_tried_without_end(
         raise Problem("disk-full", "the disk is full")
 
     monkeypatch.setattr(run_log, "enqueue", full)
-    async with runtime(laptop) as heard:
-        await until(lambda: heard)
+    async with runtime(laptop) as reported:
+        await until(lambda: reported)
         first = time.monotonic()
-        await until(lambda: len(heard) == 2)
+        await until(lambda: len(reported) == 2)
         assert time.monotonic() - first > FALLBACK_SECONDS / 2
 
 

@@ -71,7 +71,7 @@ def test_a_timer_wakes_at_its_instant_and_a_missed_one_at_once() -> None:
     assert moment(standing(Cause(TIMER, T - HOUR))) == T
 
 
-def test_nobody_wakes_who_sleeps_or_is_awake_or_has_no_cause() -> None:
+def test_no_agent_wakes_that_sleeps_or_is_awake_or_has_no_cause() -> None:
     """AGENT-6, AGENT-8"""
     cause = Cause(CHANGE, T)
     assert moment(standing(cause)) == T
@@ -88,7 +88,7 @@ def test_the_first_of_the_ready_causes_is_the_one() -> None:
     assert plan([held], T).start == [Start("laura", CHANGE)]
 
 
-def test_only_so_many_are_awake_at_once_and_who_waits_longest_comes_first() -> None:
+def test_only_so_many_are_awake_at_once_and_the_one_that_waits_longest_comes_first() -> None:
     """AGENT-30"""
     waiting = [Readiness(f"agent-{n}", (Cause(timer(f"agent-{n}", "t", "x"), T - n),)) for n in range(6)]
     assert [start.agent_id for start in plan(waiting, T).start] == ["agent-5", "agent-4", "agent-3"]
@@ -142,7 +142,7 @@ def test_no_plan_breaks_a_rule(everyone: list[Readiness]) -> None:
 
 
 @given(agents)
-def test_whoever_waits_wakes_in_the_end(each: Readiness) -> None:
+def test_every_agent_that_waits_wakes_in_the_end(each: Readiness) -> None:
     """AGENT-306: nothing holds back for good an agent that is neither asleep nor awake."""
     found = moment(each)
     assert (found is None) == (each.asleep or each.awake or not each.causes)

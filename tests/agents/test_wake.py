@@ -161,10 +161,10 @@ def test_agent_573_where_nothing_changed_no_report_is_asked_for(laptop: Device, 
     laptop.wake(laura, ScriptedModel(say("", call("update_report", tldr="Just begun.")), say()))
     later = ScriptedModel(say())
     laptop.wake(laura, later, turn="2")
-    told = user_text(later.asked[0])
-    assert "Nothing changed on the task since your last wake." in told
-    assert "Update the report" not in told
-    assert "Leave the report as it is, unless it is wrong." in told
+    prompt = user_text(later.asked[0])
+    assert "Nothing changed on the task since your last wake." in prompt
+    assert "Update the report" not in prompt
+    assert "Leave the report as it is, unless it is wrong." in prompt
 
 
 def test_the_system_prompt_and_the_tools(laptop: Device, laura: str) -> None:
@@ -689,7 +689,7 @@ def test_failures_count_up_and_a_success_counts_from_nothing_again(laptop: Devic
     assert laptop.state(laura).consecutive_failure_count == 2
     model = ScriptedModel(say())
     laptop.wake(laura, model, turn="3")
-    assert "first wake" in user_text(model.asked[0])  # the failed ones told it nothing
+    assert "first wake" in user_text(model.asked[0])  # the failed ones gave it nothing
     assert laptop.state(laura).consecutive_failure_count == 0
 
 
@@ -738,17 +738,17 @@ EVERYTHING = say(
 )
 
 
-@pytest.mark.parametrize("heard", [[], [EVERYTHING]], ids=["before any turn", "after a turn"])
-def test_a_killed_wake_goes_on_without_doing_anything_twice(laptop: Device, laura: str, heard: list[Turn]) -> None:
+@pytest.mark.parametrize("answered", [[], [EVERYTHING]], ids=["before any turn", "after a turn"])
+def test_a_killed_wake_goes_on_without_doing_anything_twice(laptop: Device, laura: str, answered: list[Turn]) -> None:
     """AGENT-22, S3-40, S3-92"""
     with pytest.raises(Killed):
-        laptop.wake(laura, ScriptedModel(*heard, Killed()))
+        laptop.wake(laura, ScriptedModel(*answered, Killed()))
     assert run_of(laptop, laura).status == "started"
     assert sets(laptop) == []
     with laptop.agents.reading() as reader:
         trigger = run_log.interrupted(reader, laura)
     assert trigger == laptop.trigger(laura)
-    rest = [say("Done.")] if heard else [EVERYTHING, say("Done.")]
+    rest = [say("Done.")] if answered else [EVERYTHING, say("Done.")]
     result = laptop.wake(laura, ScriptedModel(*rest), trigger=trigger)
     assert (result.turns, result.observation_count, result.usage) == (2, 1, TokenUsage(200, 20))
     assert proposed(laptop) == [("update_task_estimate", {"minutes": 90})]
@@ -792,7 +792,7 @@ def test_a_wake_that_was_killed_begins_anew_if_the_task_has_changed_since(laptop
     assert run_of(laptop, laura).thread_id == result.thread_id
 
 
-def test_a_killed_run_that_nobody_goes_on_with_is_closed_by_the_next(laptop: Device, laura: str) -> None:
+def test_a_killed_run_that_is_not_continued_is_closed_by_the_next(laptop: Device, laura: str) -> None:
     """AGENT-8, AGENT-45, S3-41"""
     with pytest.raises(Killed):
         laptop.wake(laura, ScriptedModel(Killed()))
@@ -910,7 +910,7 @@ def test_an_agent_stays_out_of_categories_that_it_was_not_given(laptop: Device, 
     laptop.wake(laura, ScriptedModel(say()), turn="2")
 
 
-def test_an_agent_that_is_destroyed_while_it_is_awake_says_nothing_more(laptop: Device, laura: str) -> None:
+def test_an_agent_that_is_destroyed_while_it_is_awake_writes_nothing_more(laptop: Device, laura: str) -> None:
     """AGENT-6, AGENT-44"""
 
     def destroyed_meanwhile(messages: Sequence[Message]) -> Turn:
@@ -925,7 +925,7 @@ def test_an_agent_that_is_destroyed_while_it_is_awake_says_nothing_more(laptop: 
     assert run_of(laptop, laura).status == "skipped"
 
 
-def test_nobody_wakes_who_is_not_there(laptop: Device, laura: str) -> None:
+def test_an_unknown_agent_cannot_be_woken(laptop: Device, laura: str) -> None:
     with pytest.raises(Problem, match="there is no agent nobody"):
         laptop.wake("nobody", ScriptedModel())
 

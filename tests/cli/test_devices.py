@@ -14,6 +14,8 @@ from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.pairing import Paired
 from lottisync.identity.statement import MembershipRecord
+from lottisync.net.pairing import NotWanted, Self
+from lottisync.problem import Problem
 
 PHONE, TABLET, WATCH = (DeviceKey.from_seed(letter * 32) for letter in (b"p", b"t", b"w"))
 
@@ -129,7 +131,11 @@ def test_cli_47_a_revoked_device_that_pairs_again_is_shown_as_such(home: Path, m
     """CLI-47, F9: it was taken back without a word."""
     assert run_here("devices", "revoke", "tablet", "--yes", home=home).code == 0
 
-    async def paired(*arguments: object, **options: object) -> Paired:
+    async def paired(me: Self, *arguments: object, **options: object) -> Paired:
+        try:
+            me.consent(TABLET.device_id)
+        except Problem as problem:
+            raise NotWanted(problem) from None
         return Paired("tablet", TABLET.device_id, TABLET.certificate, ("a", "b", "c", "d"))
 
     monkeypatch.setattr("lottisync.net.pairing.type_code", paired)
@@ -141,3 +147,10 @@ def test_cli_47_a_revoked_device_that_pairs_again_is_shown_as_such(home: Path, m
     assert "--yes" in said
     assert run_here("pair", "123456789", "--yes", home=home).code == 0
     assert statuses(home)["tablet"] == "active"
+
+
+def test_meet_40_an_address_alone_in_the_settings_is_enough_to_pair(home: Path) -> None:
+    """MEET-40, CLI-3: where no daemon ran, `pair` ended with a traceback."""
+    (home / "config.toml").write_text('listen = "127.0.0.1"\n')
+    refused = run_here("pair", "123-456-789", "--at", "127.0.0.1:9", home=home)
+    assert (refused.code, "no device shows a code at 127.0.0.1:9" in refused.err) == (1, True)

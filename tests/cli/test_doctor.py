@@ -1,7 +1,6 @@
 """What `doctor` finds, part by part: CLI-110, CLI-111, CLI-112."""
 
 import socket
-import time
 from pathlib import Path
 
 import pytest
@@ -46,18 +45,13 @@ def test_cli_110_a_sound_home_has_no_fault_and_stays_as_it_is(home: Path) -> Non
     assert "Run: lottisync daemon" in done.out
 
 
+@pytest.mark.usefixtures("three_hours_east")
 def test_cli_615_instants_are_shown_by_this_devices_clock(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """CLI-615: a person sees the wall clock, a program UTC."""
     monkeypatch.setattr(clock, "now", lambda: 1_764_590_400_000)
-    monkeypatch.setenv("TZ", "UTC-3")
-    time.tzset()
-    try:
-        shown = run_here("doctor", home=home).out
-        told = run_here("doctor", "--json", home=home).json["findings"]
-        daemon = doctor.daemon(DaemonStatus(1, 2, "2025-12-01T12:00:00.000Z"), lambda instant: local(instant, SECONDS))
-    finally:
-        monkeypatch.undo()
-        time.tzset()
+    shown = run_here("doctor", home=home).out
+    told = run_here("doctor", "--json", home=home).json["findings"]
+    daemon = doctor.daemon(DaemonStatus(1, 2, "2025-12-01T12:00:00.000Z"), lambda instant: local(instant, SECONDS))
     assert "it is 2025-12-01 15:00:00" in shown
     assert ".000Z" not in shown
     assert [each["text"] for each in told if each["part"] == "clock"] == ["it is 2025-12-01T12:00:00.000Z"]

@@ -1,4 +1,4 @@
-"""What every command has in common, and what it costs to ask: CLI-1, CLI-2, CLI-7."""
+"""What every command has in common, and what it costs to ask: CLI-1, CLI-2, CLI-7, CLI-680."""
 
 import json
 import subprocess
@@ -9,8 +9,13 @@ from pathlib import Path
 import click
 import pytest
 from tests.support.command_line import BOUND_SECONDS, environment, run, run_here
+from tests.support.proposals import propose
 
 from lottisync.cli.main import COMMANDS, FOR_PROGRAMS, lottisync
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
+from lottisync.entities.entity import HIGH
+from lottisync.journal import tasks
 
 HEAVY = {"openai", "zeroconf", "uvicorn", "pydantic", "cryptography", "starlette", "jinja2", "ifaddr"}
 
@@ -55,10 +60,14 @@ def test_cli_318_every_command_of_the_list_is_there(every: dict[tuple[str, ...],
 
 def loaded(*arguments: str) -> set[str]:
     """The top packages that a command has imported by the time it ends."""
+    return {name.partition(".")[0] for name in modules(*arguments)}
+
+
+def modules(*arguments: str) -> set[str]:
+    """The modules that a command has imported by the time it ends."""
     script = (
         "import atexit, json, sys\n"
-        "packages = lambda: sorted({name.partition('.')[0] for name in sys.modules})\n"
-        "atexit.register(lambda: sys.stderr.write(json.dumps(packages())))\n"
+        "atexit.register(lambda: sys.stderr.write(json.dumps(sorted(sys.modules))))\n"
         f"sys.argv = ['lottisync', *{list(arguments)!r}]\n"
         "from lottisync.cli.main import main\n"
         "main()\n"
@@ -80,6 +89,22 @@ def test_cli_2_help_and_lists_load_nothing_heavy(tmp_path: Path) -> None:
     assert "apsw" not in loaded("--help")
     # Each takes as long as some thousand tasks; a list needs neither a hash, nor rich where nobody looks.
     assert not loaded("task", "list", "--home", str(home)) & {"hashlib", "shutil", "rich"}
+
+
+def test_cli_680_review_loads_what_its_page_needs(tmp_path: Path) -> None:
+    """CLI-680: half of its time went into tools that nobody had called, and into verdicts that nobody gave."""
+    home = TaskHome.create(tmp_path / "home", "laptop")
+    with home.journal.transaction(clock.now(), HIGH) as tx:
+        tasks.add_task(tx, "t1", "Milk")
+    propose(home, ("update_task_estimate", {"minutes": 30}))
+    home.close()
+    found = modules("review", "--home", str(tmp_path / "home"))
+    actions = "lottisync.journal.actions."
+    assert {name for name in found if name.startswith(actions)} == {f"{actions}update_task_estimate"}
+    assert not found & {f"lottisync.review.{name}" for name in ("verdict", "confirmation", "recovery", "undo")}
+    packages = {name.partition(".")[0] for name in found}
+    assert "pydantic" in packages
+    assert not packages & (HEAVY - {"pydantic"} | {"rich", "anyio", "dateparser"})
 
 
 def test_cli_7_json_is_one_value_and_nothing_else(tmp_path: Path) -> None:

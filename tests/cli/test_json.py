@@ -19,9 +19,26 @@ from lottisync.cli.main import lottisync
 AT = re.compile(r"^(at|end|.+At|.+Since|until|clockSaid)$")
 
 
+UTC_INSTANT = re.compile(r"\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
+
+
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    return Tour(tmp_path_factory.mktemp("tour")).whole()
+def tour(tmp_path_factory: pytest.TempPathFactory) -> Tour:
+    made = Tour(tmp_path_factory.mktemp("tour"))
+    made.whole()
+    return made
+
+
+@pytest.fixture(scope="module")
+def answers(tour: Tour) -> Answers:
+    return tour.answers
+
+
+def test_cli_462_pages_say_times_as_the_clock_on_the_wall_does(tour: Tour) -> None:
+    """CLI-462: no page shows an instant as programs write it. What was sent to a model is shown byte for byte."""
+    shown = {command: page for command, page in tour.pages if not re.fullmatch(r"agent sent \S+ \d+", command)}
+    assert len(shown) > 20
+    assert {command: found[0] for command, page in shown.items() if (found := UTC_INSTANT.search(page))} == {}
 
 
 def test_cli_66_every_command_has_an_answer_that_is_documented() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
 
+import anyio
 import click
 import pytest
 from tests.support.command_line import run_here
@@ -14,7 +15,10 @@ from tools.catalogue import SOURCE, TRANSLATED, collected, commands
 
 from lottisync.cli.help_pages import SPEAKING, prepare
 from lottisync.cli.main import COMMANDS, lottisync, main
-from lottisync.language import speaking
+from lottisync.language import speaking, translated
+from lottisync.relay.event import Differs, Refused, Split, WentBack, words
+from lottisync.relay.header import Name
+from lottisync.sync.handshake import why
 
 SHOWS = {"line", "heading", "warn", "text", "confirm", "waiting", "fact"}
 """Methods of `Terminal` that show their first argument to a person."""
@@ -128,7 +132,7 @@ def test_cli_43_home_and_json_stand_anywhere(tmp_path: Path) -> None:
     home = tmp_path / "home"
     run_here("init", "--name", "laptop", home=home)
     options = ("--json", "--home", str(home))
-    for words in (
+    for call in (
         ("task", "list"),
         ("status",),
         ("devices",),
@@ -137,21 +141,21 @@ def test_cli_43_home_and_json_stand_anywhere(tmp_path: Path) -> None:
         ("config", "list"),
     ):
         said = set()
-        for place in range(len(words) + 1):
+        for place in range(len(call) + 1):
             out = io.StringIO()
             with redirect_stdout(out), pytest.raises(SystemExit) as ended:
-                main([*words[:place], *options, *words[place:]])
-            assert ended.value.code == 0, (words, place)
+                main([*call[:place], *options, *call[place:]])
+            assert ended.value.code == 0, (call, place)
             said.add(out.getvalue())
-        assert len(said) == 1, words
+        assert len(said) == 1, call
 
 
 def completed(line: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What bash is offered at the end of a line."""
-    words = line.split(" ")
+    call = line.split(" ")
     monkeypatch.setenv("_LOTTISYNC_COMPLETE", "bash_complete")
     monkeypatch.setenv("COMP_WORDS", line)
-    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    monkeypatch.setenv("COMP_CWORD", str(len(call) - 1))
     out = io.BytesIO()
     with redirect_stdout(io.TextIOWrapper(out, write_through=True)), pytest.raises(SystemExit):
         main([])
@@ -181,3 +185,30 @@ def test_cli_445_each_shell_has_its_script(tmp_path: Path, shell: str) -> None:
     """CLI-445."""
     assert "_LOTTISYNC_COMPLETE" in run_here("completion", shell, home=tmp_path).out
     assert "completion" in COMMANDS
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_cli_683_what_happens_at_a_relay_and_why_a_device_is_away_is_said_in_the_readers_language(
+    language: str,
+) -> None:
+    """CLI-683: both came from below, as finished English text."""
+    name = Name(bytes(16), "log", 3)
+    events = (
+        Refused(name, "it is cut off"),
+        WentBack("phone", 2, 5),
+        Differs("phone", "journal"),
+        Split("journal"),
+    )
+    sentences = [said[1] for event in events if (said := words(event)) is not None]
+    assert len(sentences) == 4
+    away = [
+        why(error, "192.0.2.1", "phone").text
+        for error in (TimeoutError(), ConnectionRefusedError(), anyio.EndOfStream())
+    ]
+    assert {type(text) for text in away} == {str}, "they go into the daemon's file"
+    for english in (*sentences, *away):
+        with speaking(language):
+            assert translated(english) != english
+    for values in ("3", "log", "it is cut off"):
+        with speaking(language):
+            assert values in translated(sentences[0])

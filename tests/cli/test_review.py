@@ -15,6 +15,7 @@ from tests.support.proposals import wake_on
 
 from lottisync.cli.main import lottisync
 from lottisync.cli.review_keys import Keys
+from lottisync.cli.review_page import _plain
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH, LOW
@@ -27,6 +28,7 @@ from lottisync.review.retraction import open_proposals
 from lottisync.review.verdict import Verdicts
 from lottisync.store import database
 from lottisync.store.instant import iso
+from lottisync.web.words import value as on_the_page
 
 AGENT = "laura"
 BATCH = {"items": [{"title": title} for title in ("Milk", "Eggs", "Salt")]}
@@ -735,3 +737,22 @@ def test_cli_460_a_proposal_is_put_off_until_a_time_as_people_say_it(desk: Desk)
     desk.type("defer", name, "--until", "in 2 hours")
     assert desk.ask() == []
     assert [item["name"] for one in desk.ask("--all") for item in one["items"]] == [name]
+
+
+def test_the_ledger_and_the_log_begin_with_their_first_row(desk: Desk) -> None:
+    desk.propose("update_task_estimate", {"minutes": 90})
+    assert desk.type("log", "t1") == "Nothing was decided.\n"
+    desk.type("list")
+    desk.type("reject", desk.name())
+    for verb in ("ledger", "log"):
+        first, *others = desk.type(verb, "t1").splitlines()
+        assert "Set estimate to 90 minutes" in first
+        assert others == []
+
+
+@pytest.mark.usefixtures("three_hours_east")
+def test_cli_462_a_proposed_time_is_shown_in_the_zone_of_this_device() -> None:
+    """CLI-462: from when to when somebody worked was to be confirmed in UTC."""
+    assert _plain("end", "2026-11-22T12:00:00.000Z") == "2026-11-22 15:00"
+    assert _plain("text", "2026-11-22T12:00:00.000Z") == "2026-11-22T12:00:00.000Z"
+    assert on_the_page("end", "2026-11-22T12:00:00.000Z").endswith("15:00")

@@ -23,8 +23,9 @@ from lottisync.entities.version import Version
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.pairing_message import Introduction
 from lottisync.store import chain, fork
+from lottisync.store.instant import iso, millis, to_the_minute
 from lottisync.store.lock import Lock
-from lottisync.sync.peer import PeerState, Receiving
+from lottisync.sync.peer import PeerState, Receiving, clock_difference
 
 BAD = Version("t1", "task", b'{"aaaaaaaaaaaaaaaa":1}', b"[]", b"{}")
 
@@ -211,10 +212,9 @@ def test_caus_671_a_difference_of_clocks_is_shown_as_of_when_it_was_heard(home: 
     for each in shown:
         assert each.code == 0
         assert each.out.count("differ, as of") == 1
-        assert (
-            "phone's clock and this device's differ, as of 2025-12-01 12:00 UTC: there it was 2026-12-01 12:00 UTC"
-            in (" ".join(each.out.split()))
-        )
+        then, there = to_the_minute(at), to_the_minute(iso(millis(at) + YEAR))
+        sentence = f"phone's clock and this device's differ, as of {then}: there it was {there}"
+        assert sentence in " ".join(each.out.split())
     assert {peer["name"]: (peer["clockOff"], peer["clockHeardAt"]) for peer in as_json} == {
         "phone": (YEAR, at),
         "tablet": (1, at),
@@ -241,8 +241,8 @@ def peer(**fields: Any) -> Peer:
 def test_meet_309_a_device_that_lacks_changes_says_why_it_is_away() -> None:
     """MEET-309: what it lacks hid the reason."""
     assert _peer_row(peer(lacks={"journal": 1}))[2] == (
-        "lacks 1 change; not reachable at 192.0.2.1:22067 since 2026-11-22 12:00, last tried 2026-11-22 12:40:"
-        " nothing listens there"
+        f"lacks 1 change; not reachable at 192.0.2.1:22067 since {to_the_minute(SINCE)},"
+        f" last tried {to_the_minute(TRIED)}: nothing listens there"
     )
 
 
@@ -271,3 +271,10 @@ def test_cli_472_status_shows_how_far_what_comes_in_is(far: Receiving, said: str
     """CLI-472; of a device that announced less than it sent, too."""
     coming = msgspec.to_builtins(far)
     assert _peer_row(peer(connected=True, away=None, receiving=coming))[2] == f"receiving journal {said}"
+
+
+@pytest.mark.usefixtures("three_hours_east")
+def test_cli_462_since_when_a_device_is_away_and_what_its_clock_says_are_in_the_zone_of_this_device() -> None:
+    """CLI-462: both were said in UTC."""
+    assert "since 2026-11-22 15:00, last tried 2026-11-22 15:40:" in _peer_row(peer())[2]
+    assert "there it is 2026-11-22 16:00, here 2026-11-22 15:00" in clock_difference("phone", 3_600_000, millis(SINCE))

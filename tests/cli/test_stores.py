@@ -1,5 +1,6 @@
 """`check`, `history` and `conflicts`, as a person calls them."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def test_cli480_history_takes_a_piece_of_a_tasks_title(apart: tuple[Path, Path])
     with home.journal.transaction(clock.now(), HIGH) as tx:
         tx.put("t2", "task", {"title": "Milk shake"})
     home.close()
-    assert run_here("history", "milk", home=apart[0]).err.startswith("lottisync: 2 of task")
+    assert run_here("history", "milk", home=apart[0]).err.startswith("lottisync: 'milk' fits more than one task: ")
 
 
 def test_history_of_a_value_that_was_settled_names_what_was_shown(apart: tuple[Path, Path]) -> None:
@@ -222,3 +223,36 @@ def test_cli_475_history_calls_labels_and_proposals_what_people_call_them(apart:
     assert not [line for line in shown if "receipts" in line or "labels/" in line]
     paths = {row["path"] for row in call(apart[0], "history", "t1")["writes"]}
     assert {"labels/at~1home", "receipts/o1"} <= paths
+
+
+def test_cli_462_a_page_shows_instants_by_the_clock_of_the_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CLI-462: also those that a register holds; what is no instant stays as it is."""
+    home = TaskHome.create(tmp_path / "a", "laptop")
+    with home.journal.transaction(clock.now(), HIGH) as tx:
+        at = "2026-01-02T14:00:05.000Z"
+        tx.put("t1", "task", {"title": at, "due": "2026-01-03", "remindAt": at, "createdAt": "soon"})
+    with home.space.reading() as reader:
+        [record] = reader.documents("membership")
+    home.close()
+    try:
+        monkeypatch.setenv("TZ", "UTC+5")
+        time.tzset()
+        shown = run_here("history", "t1", home=tmp_path / "a").out
+        signed = run_here("history", record.id, home=tmp_path / "a").out
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    held = {
+        line.split("laptop")[1].split()[0]: line.split("laptop")[1].split(maxsplit=1)[1]
+        for line in shown.splitlines()[1:]
+    }
+    assert {name: held[name].strip() for name in ("title", "due", "remindAt", "createdAt")} == {
+        "title": at,
+        "due": "2026-01-03",
+        "remindAt": "2026-01-02 09:00:05",
+        "createdAt": "soon",
+    }
+    assert str(record.document()["at_ms"]) not in signed
+    assert {row["path"]: row["value"] for row in call(tmp_path / "a", "history", "t1")["writes"]}["remindAt"] == at

@@ -10,7 +10,8 @@ from tests.support.command_line import contents, run_here
 from tests.support.task_commands import done, home_with, refused, task
 
 from lottisync.daemon.home import TaskHome
-from lottisync.entities.entity import HIGH
+from lottisync.entities.entity import HIGH, LOW
+from lottisync.journal.actions.set_task_language import SetTaskLanguage
 from lottisync.journal.types import ENTRY_LINK, EntryLink, Task
 
 
@@ -171,6 +172,20 @@ def test_jour_21_a_category(home: Path) -> None:
     assert done(home, "show", "milk")["categoryId"] == done(home, "show", "bread")["categoryId"] is not None
     done(home, "category", "milk", "none")
     assert done(home, "show", "milk")["categoryId"] is None
+
+
+def test_cli_720_the_language_that_a_person_names_is_theirs(home: Path) -> None:
+    """CLI-720"""
+    assert done(home, "language", "milk", "bread", "DE")[0]["changed"] is True
+    assert done(home, "language", "milk", "de")[0]["changed"] is False
+    with closing(TaskHome.open(home)) as opened:
+        ident = done(home, "show", "milk")["id"]
+        with opened.journal.transaction(1, LOW) as tx:
+            assert "the user chose" in SetTaskLanguage.model_validate({"languageCode": "fr"}).at_once(tx, ident)
+    assert done(home, "show", "milk")["languageCode"] == "de"
+    done(home, "language", "milk", "none")
+    assert done(home, "show", "milk")["languageCode"] is None
+    assert "ISO 639-1" in refused(home, "language", "milk", "xx", code=2)
 
 
 def test_jour_23_a_link_is_one_from_both_ends(home: Path) -> None:

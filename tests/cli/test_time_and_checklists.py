@@ -104,3 +104,13 @@ def test_jour_27_a_timer_is_started_and_stopped(home: Path) -> None:
 def test_jour_26_a_time_that_cannot_be_read_is_a_wrong_call(home: Path, words: tuple[str, ...]) -> None:
     """JOUR-26, CLI-61"""
     refused(home, *words, code=2)
+
+
+def test_cli_682_less_than_a_minute_is_shown(home: Path) -> None:
+    """CLI-682: a timer that was stopped at once."""
+    at = "2026-01-02T14:00Z"
+    done(home, "time", "add", "milk", "-", "a call", "--from", at, "--to", at)
+    shown = task(home, "show", "milk").out
+    assert "spent 0m" in shown
+    assert "(0m)  a call" in shown
+    assert "  0m " in task(home, "time", "list", "milk").out

@@ -39,6 +39,16 @@ def test_cli_154_a_unit_is_written_started_and_removed(tmp_path: Path) -> None:
         assert run_here("service", "remove", home=home).code == 1
 
 
+def test_cli_755_a_wrong_call_is_not_made_again(tmp_path: Path) -> None:
+    """CLI-755: and what may pass is tried again."""
+    home = made(tmp_path / "home")
+    unit = run_here("service", "install", "--print", home=home).out.split("\n")
+    wrong = run_here("daemon", "--listen", "nowhere:x", home=home)
+    assert f"RestartPreventExitStatus={wrong.code}" in unit
+    assert run_here("daemon", "--listen", "192.0.2.1:22067", home=home).code != wrong.code
+    assert "Restart=on-failure" in unit
+
+
 def test_cli_311_what_is_not_ours_stays(tmp_path: Path) -> None:
     home = made(tmp_path / "home")
     with agreeing_systemd(tmp_path):

@@ -20,6 +20,7 @@ from tests.support.proposals import propose
 from lottisync.cli.terminal import listen_at
 from lottisync.daemon.daemon import _kept_up, alone, one_problem
 from lottisync.daemon.home import TaskHome
+from lottisync.daemon.log import entries
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, read_status
 from lottisync.device import clock
 from lottisync.journal import tasks
@@ -197,15 +198,40 @@ def test_cli_3_of_what_tasks_raise_a_problem_is_told_and_a_fault_stays_whole(
 
 
 @pytest.mark.parametrize("limit", [12, 14, 16])
-def test_cli_671_a_daemon_without_a_free_file_descriptor_says_so(homes: tuple[Path, Path], limit: int) -> None:
-    """CLI-671: between 16 and 20 it was a traceback; below, the advice was to look whose the folder is."""
+def test_cli_753_a_daemon_without_a_free_file_descriptor_says_so_and_waits(
+    homes: tuple[Path, Path], limit: int
+) -> None:
+    """CLI-750, CLI-753: between 16 and 20 it was a traceback; below, the advice was to look whose the folder is."""
     call = [sys.executable, "-m", "lottisync", "daemon", "--no-discovery", "--no-web", "--listen", "127.0.0.1:0"]
     limited = ["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", *call, "--home", str(homes[0])]
-    ended = subprocess.run(limited, env=environment(), capture_output=True, text=True, timeout=BOUND_SECONDS)
-    assert ended.returncode == 1
-    assert "Traceback" not in ended.stderr
-    assert os.strerror(24) in ended.stderr.splitlines()[-1]
+    with subprocess.Popen(limited, env=environment(), stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            line = process.stderr.readline()
+            process.send_signal(signal.SIGTERM)
+            assert (process.wait(BOUND_SECONDS), process.stderr.read()) == (0, "")
+        finally:
+            process.kill()
+    assert os.strerror(24) in line
+    assert "The daemon waits" in line
     assert run_here("task", "list", home=homes[0]).code == 0
+
+
+@pytest.mark.parametrize("form", [["--json"], []])
+def test_cli_756_a_daemon_whose_output_is_full_goes_on(homes: tuple[Path, Path], form: list[str]) -> None:
+    """CLI-756: its first line ended it. What it says is in its log all the same."""
+    call = [sys.executable, "-m", "lottisync", "daemon", *form, "--no-discovery", "--no-web"]
+    call += ["--no-agents", "--listen", "127.0.0.1:0", "--home", str(homes[0])]
+    with (
+        Path("/dev/full").open("w") as full,
+        subprocess.Popen(call, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True) as process,
+    ):
+        try:
+            eventually(lambda: process.poll() is not None or "started" in [each.event for each in entries(homes[0])])
+            process.send_signal(signal.SIGTERM)
+            assert (process.wait(BOUND_SECONDS), process.communicate()[1]) == (0, "")
+        finally:
+            process.kill()
 
 
 def test_cli_49_what_the_system_refuses_one_task_is_said_once_and_tried_again() -> None:

@@ -6,9 +6,8 @@ import pytest
 from tests.support.command_line import contents, run_here
 from tests.support.daemons import daemon
 
-from lottisync.daemon.pages import Configured
 from lottisync.daemon.settings import SETTINGS_FILE, OnPending, Settings, change, read_settings
-from lottisync.problem import Problem, Usage
+from lottisync.problem import Problem
 
 
 @pytest.fixture
@@ -119,6 +118,30 @@ def test_cli_113_the_command_that_calls_the_person_is_set_like_the_others(home: 
     assert read_settings(home) == Settings(agents=False)
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("notify-send 'Proposals wait'", ["notify-send", "Proposals wait"]),
+        ('["notify-send", "Proposals wait"]', ["notify-send", "Proposals wait"]),
+        ("[ -f x ]", ["[", "-f", "x", "]"]),
+    ],
+)
+def test_cli_681_a_command_is_words_or_a_list(home: Path, typed: str, meant: list[str]) -> None:
+    """CLI-681"""
+    assert run_here("config", "set", "on-pending.command", typed, home=home).code == 0
+    found = read_settings(home).on_pending
+    assert found is not None
+    assert found.command == meant
+
+
+@pytest.mark.parametrize("typed", ["[notify-send,x]", '["notify-send"', '["sleep", 5]', "[[]]"])
+def test_cli_681_a_list_that_is_none_is_refused_with_what_to_type(home: Path, typed: str) -> None:
+    """CLI-681: it was one word, a program of that name."""
+    refused = run_here("config", "set", "on-pending.command", typed, home=home)
+    assert (refused.code, 'like ["touch", "x"]' in refused.err) == (2, True)
+    assert not (home / SETTINGS_FILE).exists()
+
+
 def test_cli_115_a_table_that_was_written_by_hand_stays(home: Path) -> None:
     """CLI-115"""
     text = '[on-pending]\ncommand = ["true"]\n'
@@ -127,11 +150,3 @@ def test_cli_115_a_table_that_was_written_by_hand_stays(home: Path) -> None:
     refused = run_here("config", "set", "on-pending.after", "5", home=home)
     assert (refused.code, "Change it by hand" in refused.err) == (1, True)
     assert (home / SETTINGS_FILE).read_text() == text
-
-
-def test_web_460_no_page_sets_a_command(home: Path) -> None:
-    """WEB-460"""
-    with pytest.raises(Usage, match="on a page"):
-        Configured(home).change("on-pending.command", "true")
-    assert all(not each.name.startswith("on-pending") for each in Configured(home).all())
-    assert not (home / SETTINGS_FILE).exists()

@@ -18,6 +18,7 @@ from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities import version
 from lottisync.entities.entity import HIGH, Entity
 from lottisync.journal.types import JOURNAL
+from lottisync.store import lookups
 from lottisync.store.store import Store
 
 FIRST = int(os.environ.get("SEED", "1"))
@@ -61,7 +62,7 @@ class World:
     def round(self, sender: Device, receiver: Device, *, frames: int | None) -> None:
         """One round in frames of two versions, cut off after `frames`; its knowledge is adopted only if whole."""
         with receiver.store.reading() as reader:
-            knowledge, held = reader.knowledge(), reader.held_beyond()
+            knowledge, held = reader.knowledge(), lookups.held_beyond(reader)
         snapshot = sender.store.snapshot()
         seen = dict(sender.seen)
         try:
@@ -95,7 +96,7 @@ class World:
         states = []
         for device in self.devices:
             with device.store.reading() as reader:
-                states.append((reader.knowledge(), reader.digest(), reader.held_beyond()))
+                states.append((reader.knowledge(), reader.digest(), lookups.held_beyond(reader)))
                 for entity, writes in self.written.items():
                     self.check_entity(entity, writes, reader.entity(entity))
         assert states[0] == states[1] == states[2]

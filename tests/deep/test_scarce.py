@@ -82,7 +82,7 @@ for call in calls:
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_cli_46_too_few_file_descriptors_stop_nothing(number: int, template: Homes, tmp_path: Path) -> None:
-    """REL-D5: from none that is free to a few."""
+    """REL-D5, CLI-671: from none that is free to a few."""
     homes, chance = template.copied(tmp_path), random.Random(number)
     calls, limit = drawn(homes, chance), chance.randint(4, 24)
     said(["-c", SHORT, str(homes.laptop), json.dumps(calls), str(limit)], calls, limit)

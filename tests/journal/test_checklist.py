@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.review.reviewer import Reviewer
 
 from lottisync.journal import checklist, tasks
-from lottisync.journal.types import PLACE
+from lottisync.journal.types import POSITION
 from lottisync.problem import Problem
 
 
@@ -65,7 +65,7 @@ def test_jour_24_two_devices_that_move_an_item_leave_it_in_one_of_the_places(
     for device in (laptop, phone):
         entity = device.journal.read("t1-i0")
         assert entity is not None
-        assert len({write.stamp for path in PLACE if (write := entity.winner(path)) is not None}) == 1
+        assert len({write.stamp for path in POSITION if (write := entity.winner(path)) is not None}) == 1
         found = device.item("t1-i0")
         assert (found.task_id, found.checklist_id) in {("t1", "later"), ("t2", "tidy")}
         device.close()

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from tests.support.rounds import send
 from tests.support.stores import NOON, new_store
 
-from lottisync.device import acts
+from lottisync.device import acts, reversal
 from lottisync.entities.entity import HIGH, has_conflict
-from lottisync.journal import names, repetition, tasks
+from lottisync.journal import names, repetition, task_values, tasks
 from lottisync.journal.repetition import Rule, rule_of, said
 from lottisync.problem import Problem
 from lottisync.store.instant import LAST, iso
 from lottisync.store.store import Store
 
 TODAY = datetime.fromtimestamp(NOON / 1000).date()
-DONE = tasks.checked_status("DONE", None)
-OPEN = tasks.checked_status("OPEN", None)
+DONE = task_values.checked_status("DONE", None)
+OPEN = task_values.checked_status("OPEN", None)
 DAY = 86_400_000
 
 
@@ -112,7 +112,7 @@ def test_jour_467_finished_again_after_an_undo_it_has_its_checklist(tmp_path: Pa
         made = repetition.edit_task(tx, "t1", DONE)
     with store.reading() as reader:
         act = acts.last_of(reader, "here")
-    acts.take_back(store, NOON, "here", act, str)
+    reversal.take_back(store, NOON, "here", act, str)
     assert finish(store) == made
     assert made is not None
     assert {item.title for item in page(store, made).items} == {"Paper", "Rinse"}
@@ -125,7 +125,7 @@ def test_jour_469_undo_takes_the_next_one_back(tmp_path: Path) -> None:
         repetition.edit_task(tx, "t1", DONE)
     with store.reading() as reader:
         act = acts.last_of(reader, "here")
-    acts.take_back(store, NOON, "here", act, str)
+    reversal.take_back(store, NOON, "here", act, str)
     assert open_tasks(store) == ["t1"]
 
 
@@ -142,7 +142,7 @@ def test_jour_430_undo_leaves_a_next_task_that_was_changed(tmp_path: Path, touch
     with store.reading() as reader:
         act = acts.last_of(reader, "here")
     with pytest.raises(Problem, match=r"'Paper bins' was changed since.*Nothing was taken back"):
-        acts.take_back(store, NOON, "here", act, lambda stamp: "laptop")
+        reversal.take_back(store, NOON, "here", act, lambda stamp: "laptop")
     assert open_tasks(store) == [made]
 
 

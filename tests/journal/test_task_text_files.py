@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.stores import NOON, dump, new_store
 
 from lottisync.entities.entity import HIGH
-from lottisync.journal import names, task_csv, task_file, task_markdown, task_rows, tasks, time_entry
+from lottisync.journal import names, task_csv, task_file, task_markdown, task_rows, task_values, tasks, time_entry
 from lottisync.journal.task_file import Added, TaskFile
 from lottisync.journal.task_rows import Row, file_of
 from lottisync.problem import Problem
@@ -47,13 +47,13 @@ def filled(store: Store) -> Store:
         label = names.find_or_make(tx, "label", "a; b `c`")
         category = names.find_or_make(tx, "category", "Home")
         fields = {"labels": {label: True}, "categoryId": category, "due": "2026-12-01", "estimate": 90}
-        tasks.add_task(tx, "t1", "=1+1 *and* `code`", {**fields, **tasks.checked_status("BLOCKED", "no `key`")})
+        tasks.add_task(tx, "t1", "=1+1 *and* `code`", {**fields, **task_values.checked_status("BLOCKED", "no `key`")})
         tasks.add_item(tx, "i1", "t1", "-5 apples")
         tasks.add_item(tx, "i2", "t1", "- [ ] not a task")
         tasks.check_item(tx, "i2", checked=True)
         tasks.add_note(tx, "n1", "t1", '> quoted\n\n*2026* <!-- note -->\n# heading, "and" more')
         time_entry.add(tx, "n2", "t1", "walked", time_entry.Span("2026-03-01T10:00:00Z", "2026-03-01T10:25:00Z"))
-        tasks.add_task(tx, "t2", "Done one", tasks.checked_status("DONE", None))
+        tasks.add_task(tx, "t2", "Done one", task_values.checked_status("DONE", None))
 
     with store.transaction(NOON, HIGH) as tx:
         write(tx)

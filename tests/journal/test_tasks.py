@@ -11,7 +11,7 @@ from tests.support.stores import NOON, dump, new_store
 
 from lottisync.entities.entity import HIGH, LOW, is_deleted
 from lottisync.entities.schema import derived_id
-from lottisync.journal import tasks, time_entry
+from lottisync.journal import finding, task_values, tasks, time_entry
 from lottisync.journal.types import ChecklistItem, Label, Task
 from lottisync.problem import Problem
 from lottisync.store.store import Store
@@ -142,12 +142,12 @@ def test_an_abbreviated_id_is_found_if_only_one_fits(store: Store) -> None:
     for ident in ("abc-1", "abd-1", "abc"):
         add_task(store, ident)
     with store.reading() as reader:
-        assert tasks.resolve(reader, "abd", "task") == "abd-1"
-        assert tasks.resolve(reader, "c-1", "task") == "abc-1"
-        assert tasks.resolve(reader, "abc", "task") == "abc"
+        assert finding.resolve(reader, "abd", "task") == "abd-1"
+        assert finding.resolve(reader, "c-1", "task") == "abc-1"
+        assert finding.resolve(reader, "abc", "task") == "abc"
         for text, code in (("ab", "ambiguous-id"), ("xyz", "unknown-id")):
             with pytest.raises(Problem) as caught:
-                tasks.resolve(reader, text, "task")
+                finding.resolve(reader, text, "task")
             assert caught.value.code == code
 
 
@@ -157,14 +157,14 @@ def test_an_abbreviated_id_is_found_if_only_one_fits(store: Store) -> None:
 @pytest.mark.parametrize(
     ("check", "value", "stored"),
     [
-        (tasks.checked_title, " a \t b ", "a b"),
-        (tasks.checked_title, "x" * tasks.MAX_TITLE, "x" * tasks.MAX_TITLE),
-        (tasks.checked_text, "\n two\nlines ", "two\nlines"),
-        (tasks.checked_minutes, 1, 1),
-        (tasks.checked_minutes, tasks.MAX_MINUTES, 1440),
-        (tasks.checked_day, "2028-02-29", "2028-02-29"),
-        (tasks.checked_priority, " p1 ", "P1"),
-        (tasks.checked_language, " DE ", "de"),
+        (task_values.checked_title, " a \t b ", "a b"),
+        (task_values.checked_title, "x" * task_values.MAX_TITLE, "x" * task_values.MAX_TITLE),
+        (task_values.checked_text, "\n two\nlines ", "two\nlines"),
+        (task_values.checked_minutes, 1, 1),
+        (task_values.checked_minutes, task_values.MAX_MINUTES, 1440),
+        (task_values.checked_day, "2028-02-29", "2028-02-29"),
+        (task_values.checked_priority, " p1 ", "P1"),
+        (task_values.checked_language, " DE ", "de"),
     ],
 )
 def test_values_in_their_stored_form(check: Callable[[Any], Any], value: Any, stored: Any) -> None:
@@ -175,21 +175,21 @@ def test_values_in_their_stored_form(check: Callable[[Any], Any], value: Any, st
 @pytest.mark.parametrize(
     ("check", "value"),
     [
-        (tasks.checked_title, ""),
-        (tasks.checked_title, " \n "),
-        (tasks.checked_title, "x" * (tasks.MAX_TITLE + 1)),
-        (tasks.checked_text, "  "),
-        (tasks.checked_text, "x" * (tasks.MAX_TEXT + 1)),
-        (tasks.checked_minutes, 0),
-        (tasks.checked_minutes, tasks.MAX_MINUTES + 1),
-        (tasks.checked_day, "2026-02-29"),
-        (tasks.checked_day, "20260228"),
-        (tasks.checked_day, "2026-2-8"),
-        (tasks.checked_day, "tomorrow"),
-        (tasks.checked_priority, "P4"),
-        (tasks.checked_priority, ""),
-        (tasks.checked_language, "english"),
-        (tasks.checked_language, "e"),
+        (task_values.checked_title, ""),
+        (task_values.checked_title, " \n "),
+        (task_values.checked_title, "x" * (task_values.MAX_TITLE + 1)),
+        (task_values.checked_text, "  "),
+        (task_values.checked_text, "x" * (task_values.MAX_TEXT + 1)),
+        (task_values.checked_minutes, 0),
+        (task_values.checked_minutes, task_values.MAX_MINUTES + 1),
+        (task_values.checked_day, "2026-02-29"),
+        (task_values.checked_day, "20260228"),
+        (task_values.checked_day, "2026-2-8"),
+        (task_values.checked_day, "tomorrow"),
+        (task_values.checked_priority, "P4"),
+        (task_values.checked_priority, ""),
+        (task_values.checked_language, "english"),
+        (task_values.checked_language, "e"),
     ],
 )
 def test_values_that_are_refused(check: Callable[[Any], Any], value: Any) -> None:
@@ -204,15 +204,15 @@ def test_some_statuses_need_a_reason(status: str) -> None:
     """JOUR-2"""
     for reason in (None, " "):
         with pytest.raises(Problem, match="needs a reason"):
-            tasks.checked_status(status, reason)
-    assert tasks.checked_status(status, " why ")["statusReason"] == "why"
+            task_values.checked_status(status, reason)
+    assert task_values.checked_status(status, " why ")["statusReason"] == "why"
 
 
 def test_a_status_and_its_reason_are_one_value(store: Store) -> None:
     """JOUR-2: written together, also when the reason goes."""
-    assert tasks.checked_status("in_progress", None) == {"status": "IN PROGRESS", "statusReason": None}
+    assert task_values.checked_status("in_progress", None) == {"status": "IN PROGRESS", "statusReason": None}
     with pytest.raises(Problem, match="one of OPEN"):
-        tasks.checked_status("LATER", None)
+        task_values.checked_status("LATER", None)
 
 
 # -- checklists

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.net.test_pairing import HERE, TYPES, offer, shown
 from tests.support.household import BOUND_SECONDS, until
 
-from lottisync.net.doorway import EACH, Places, network_of, remote_host, welcome
+from lottisync.net.doorway import EACH, Slots, network_of, remote_host, welcome
 from lottisync.net.pairing import type_code
 
 HOSTS = st.sampled_from(["10.0.0.1", "10.0.0.2", "::ffff:10.0.0.1", "fe80::1%eth0", "fe80::2", "2001:db8::1", ""])
@@ -29,26 +29,26 @@ def anyio_backend() -> str:
 
 @given(st.lists(st.tuples(HOSTS, st.booleans()), max_size=60))
 def test_net_22_no_address_takes_more_than_its_share_and_the_known_find_a_place(calls: list[tuple[str, bool]]) -> None:
-    places = Places(most=12, each=3, kept=4)
+    slots = Slots(most=12, each=3, kept=4)
     taken: list[tuple[str, bool]] = []
     for host, known in calls:
         share = (host if known else network_of(host), known)
         there = [(each if was_known else network_of(each), was_known) for each, was_known in taken].count(share)
         room = len(taken) < (12 if known else 8)
-        assert places.take(host, known=known) is (there < 3 and room)
+        assert slots.take(host, known=known) is (there < 3 and room)
         if there < 3 and room:
             taken.append((host, known))
     for host, known in taken:
-        places.leave(host, known=known)
-    assert places.taken == 0
-    assert places.take("10.0.0.9")
+        slots.leave(host, known=known)
+    assert slots.taken == 0
+    assert slots.take("10.0.0.9")
 
 
 def test_net_41_a_stranger_in_the_same_network_does_not_use_up_the_share_of_a_known_address() -> None:
-    places = Places()
-    while places.take("fe80::bad%eth0"):
+    slots = Slots()
+    while slots.take("fe80::bad%eth0"):
         pass
-    assert places.take("fe80::1%eth0", known=True)
+    assert slots.take("fe80::1%eth0", known=True)
 
 
 @pytest.mark.parametrize(

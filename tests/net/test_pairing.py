@@ -17,12 +17,12 @@ from tests.support.household import until
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.pairing import Paired
 from lottisync.identity.pairing_message import PairingError
-from lottisync.identity.pairing_offer import CodeOffer, new_code
+from lottisync.identity.pairing_offer import OFFER_LIFETIME_MS, CodeOffer, new_code
 from lottisync.net import pairing, tls
 from lottisync.net.address import Address
 from lottisync.net.discovery import Found, discovering
-from lottisync.net.pairing import Self, show_code, type_at_one_of, type_code
-from lottisync.problem import Problem
+from lottisync.net.pairing import NotWanted, Self, show_code, type_at_one_of, type_code
+from lottisync.problem import Problem, Usage
 from lottisync.protocol.framing import frame
 
 pytestmark = pytest.mark.anyio
@@ -242,17 +242,78 @@ async def test_pair_a_port_that_is_taken_is_a_problem() -> None:
 ALIKE = "123456788"
 
 
+def unwilling(me: Self, asked: list[str]) -> Self:
+    """A device whose person has taken out the other one, and does not take it back in."""
+
+    def refuse(device: str) -> None:
+        asked.append(device)
+        raise Usage("not-confirmed", "nothing was changed")
+
+    return me._replace(consent=refuse)
+
+
+async def test_pair_680_the_device_that_types_waits_for_the_word_of_the_one_that_shows() -> None:
+    """PAIR-680: it said "Paired" while the other person still had the question before them."""
+    asked: list[str] = []
+    async with shown(offer(), by=unwilling(SHOWS, asked)) as showing:
+        with pytest.raises(PairingError) as refused:
+            await type_code(TYPES, CODE, at=showing.at, search_from=HERE)
+        await until(lambda: showing.outcome)
+    assert (refused.value.code, refused.value.from_peer) == ("revoked", True)
+    [ended] = showing.outcome
+    assert isinstance(ended, NotWanted)
+    assert isinstance(ended.problem, Usage)
+    assert asked == [TYPES.key.device_id]
+
+
+async def test_pair_680_the_device_that_types_says_no_before_it_proves_anything() -> None:
+    """PAIR-680: the one that shows has paired with nobody, and goes on to show its code."""
+    asked: list[str] = []
+    async with shown(offer()) as showing:
+        with pytest.raises(NotWanted):
+            await type_code(unwilling(TYPES, asked), CODE, at=showing.at, search_from=HERE)
+        assert asked == [SHOWS.key.device_id]
+        assert showing.outcome == []
+        paired = await type_code(named("tablet", 3), CODE, at=showing.at, search_from=HERE)
+        assert paired.peer_name == "laptop"
+
+
+async def test_pair_680_a_no_ends_the_search(quick: None) -> None:
+    """PAIR-680: where several devices show codes that begin alike, the person was asked about the one they meant."""
+    asked: list[str] = []
+    async with shown(offer()) as first, shown(offer(), by=named("desk", 4)) as second:
+        outcome = await typed_at(announced(first), announced(second), me=unwilling(TYPES, asked))
+        assert isinstance(outcome, NotWanted)
+        assert asked == [SHOWS.key.device_id]
+
+
+async def test_pair_681_a_person_may_take_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PAIR-681: Hello and Reply come from a machine, Confirm and Confirmed perhaps from a person."""
+    waits: list[float] = []
+    receive = pairing._Channel.receive
+
+    async def noted(channel: pairing._Channel, seconds: float = pairing.MESSAGE_SECONDS) -> bytes:
+        waits.append(seconds)
+        return await receive(channel, seconds)
+
+    monkeypatch.setattr(pairing._Channel, "receive", noted)
+    async with shown(offer()) as showing:
+        await type_code(TYPES, CODE, at=showing.at, search_from=HERE)
+    machine, person = pairing.MESSAGE_SECONDS, OFFER_LIFETIME_MS / 1_000
+    assert sorted(waits) == [machine, machine, person, person]
+
+
 def announced(showing: Shown, code: str = CODE) -> Found:
     return Found(f"at {showing.at}", "pair", (showing.at,), code[0])
 
 
-async def typed_at(*services: Found) -> Paired | PairingError | Problem:
+async def typed_at(*services: Found, me: Self = TYPES) -> Paired | PairingError | Problem:
     """What comes of typing CODE where these services are found, in this order."""
     send, receive = anyio.create_memory_object_stream[Found](64)
     for service in services:
         send.send_nowait(service)
     async with send, receive:
-        return await type_at_one_of(TYPES, CODE, receive)
+        return await type_at_one_of(me, CODE, receive)
 
 
 @pytest.fixture

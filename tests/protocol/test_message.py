@@ -115,6 +115,8 @@ def test_sync_13_a_host_is_16_lowercase_hexadecimal_digits(host: str) -> None:
         (m.Chain, 7, bytes(16 * m.MAX_VALUES + 1)),
         (m.Keys, 3, bytes(8 * m.MAX_KEYS + 1)),
         (m.Gossip, 1, {"journal": {"d" * 63: {}}}),
+        (m.Gossip, 1, {"journal": {DEVICE[1:]: {HOST: 1}}}),
+        (m.Gossip, 1, {"journal": {DEVICE + "d": {HOST: 1}}}),
         (m.Compare, 2, b"k" * 15),
         (m.Compare, 3, [[b"", [], None]] * (m.MAX_NODES + 1)),
         (m.Compare, 3, [[b"\x00" * 13, [], None]]),

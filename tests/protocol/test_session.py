@@ -431,6 +431,13 @@ def test_caus_420_a_ping_says_what_the_wall_clock_says() -> None:
     assert said == [m.Ping(1, 1_772_316_000_000), m.Ping(1, 0), m.Ping(1, 2**48 - 1)]
 
 
+def test_sync_22_a_ping_out_of_turn_has_the_next_number_and_says_no_time() -> None:
+    asking = greeted_session()
+    said = [asking.ping(NOW), asking.ping(NOW, 7)]
+    assert [number for number, _ in said] == [1, 2]
+    assert heard([spoken([HELLO]), *(sent for _, sent in said)])[1:] == [m.Ping(1), m.Ping(2, 7)]
+
+
 def test_sync_23_a_peer_that_is_silent_for_fifteen_seconds_is_dead() -> None:
     waiting = greeted_session()
     waiting.tick(NOW + DEAD_SECONDS * 1000 - 1)

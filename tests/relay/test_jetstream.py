@@ -3,6 +3,7 @@
 import random
 import shutil
 import signal
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.support.nats_server import WHERE, Server
 from tests.support.relay import chance, introduce
 
 from lottisync.problem import Problem
-from lottisync.relay import jetstream, ledger, setting
+from lottisync.relay import jetstream, ledger, setting, visits
 from lottisync.relay.deletion import Purge
 from lottisync.relay.header import Name
 from lottisync.relay.jetstream import JetStream
@@ -43,12 +44,12 @@ def visit(member: Member, server: Server, seed: int = 0) -> list[tuple[str, str]
     """The device is up for as long as it takes. What its program reports."""
     said: list[tuple[str, str]] = []
     member.now += 60_000
-    visits = Visits(member, chance(100 * member.number + member.now % 99_991 + seed), _told(said), inline)
+    visits = Visits(member, chance(100 * member.number + member.now % 99_991 + seed), _collect(said), inline)
     anyio.run(visits.once, Setting(server.url, SPACE))
     return said
 
 
-def _told(said: list[tuple[str, str]]) -> Callable[[str, str], None]:
+def _collect(said: list[tuple[str, str]]) -> Callable[[str, str], None]:
     return lambda code, sentence: said.append((code, sentence))
 
 
@@ -130,6 +131,76 @@ def test_relay_572_what_a_thief_has_put_in_the_place_of_a_message_is_not_taken_f
     assert phone.title("t2") == "two"
 
 
+def test_relay_831_what_was_replaced_at_a_server_is_noticed_by_its_number(server: Server) -> None:
+    """RELAY-831: a thief deletes a message, and waits until the server has forgotten its id."""
+
+    async def work(relay: JetStream) -> None:
+        await relay._context.delete_stream(relay._stream)
+        await relay._context.add_stream(
+            name=relay._stream, subjects=[f"{relay._prefix}.>"], allow_direct=True, duplicate_window=0.1
+        )
+        for number in (1, 2):
+            await relay.put(message(number))
+        assert len(await relay.names()) == 2
+        assert relay.replaced == set()
+        await relay._context.purge_stream(relay._stream, seq=2, subject=relay._subject(LANE, "log"))
+        subject, headers = relay._subject(LANE, "log"), {"Nats-Msg-Id": f"{LANE.hex()}-log-1"}
+        while (await relay._context.publish(subject, b"nothing", headers=headers)).duplicate:
+            pass
+        assert len(await relay.names()) == 2
+        assert relay.replaced == {Name(LANE, "log", 1)}
+
+    at(server, work)
+
+
+def test_relay_836_only_what_came_since_the_last_look_is_listed(server: Server) -> None:
+    """RELAY-836"""
+
+    async def work(relay: JetStream) -> None:
+        other = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        await relay.put(message(1))
+        assert await relay.names() == [Name(LANE, "log", 1)]
+        await other.names()
+        await other.put(message(2))
+        assert await relay.news() == [Name(LANE, "log", 2)]
+        assert await relay.news() == []
+        assert await relay.fetch(Name(LANE, "log", 1)) == b"x"
+        await other.close()
+
+    at(server, work)
+
+
+def test_relay_836_a_running_program_looks_at_all_of_it_once_a_minute(
+    server: Server, three: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-836: the minute does not pass here."""
+    monkeypatch.setattr(visits, "VISIT_SECONDS", 3_600.0)
+    looks: Counter[JetStream] = Counter()
+    names = JetStream.names
+
+    async def counted(relay: JetStream) -> list[Name]:
+        looks[relay] += 1
+        return await names(relay)
+
+    monkeypatch.setattr(JetStream, "names", counted)
+    laptop, phone, _ = three
+    for member in (laptop, phone):
+        setting.write(member.space, server.url, SPACE, member.now)
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            for member in (laptop, phone):
+                tasks.start_soon(Visits(member, chance(member.number), _collect([]), inline).run)
+            for number in range(4):
+                writer, reader = (laptop, phone) if number % 2 else (phone, laptop)
+                writer.put("t1", str(number))
+                await until(lambda: reader.title("t1") == str(number), "the change's arrival")  # noqa: B023
+            tasks.cancel_scope.cancel()
+
+    anyio.run(run)
+    assert set(looks.values()) == {1}, "once at the start of each connection"
+
+
 def test_relay_43_three_devices_that_are_never_up_together_share_everything(
     server: Server, three: list[Member]
 ) -> None:
@@ -150,7 +221,7 @@ def test_relay_43_three_devices_that_are_never_up_together_share_everything(
     assert phone.title("decision", store="agent") == "confirmed"
     assert said == []
     setting_ = Setting(server.url, SPACE)
-    found = anyio.run(Visits(laptop, chance(7), _told([]), inline).once, setting_)
+    found = anyio.run(Visits(laptop, chance(7), _collect([]), inline).once, setting_)
     assert [(each.name, each.in_step) for each in found.standing] == [("device 2", True), ("device 3", True)]
     stored = b"".join(file.read_bytes() for file in (server.folder / "store").rglob("*") if file.is_file())
     assert stored
@@ -225,7 +296,7 @@ def test_relay_45_a_running_program_visits_when_something_was_committed_or_publi
         said: list[tuple[str, str]] = []
         async with anyio.create_task_group() as tasks:
             for member in (laptop, phone):
-                tasks.start_soon(Visits(member, chance(member.number), _told(said), inline).run)
+                tasks.start_soon(Visits(member, chance(member.number), _collect(said), inline).run)
             laptop.put("t1", "one")
             await until(lambda: phone.title("t1") == "one", "the task's arrival")
             tasks.cancel_scope.cancel()

@@ -24,6 +24,8 @@ STEPS: Steps = {
     "meet": st.tuples(DEVICES, DEVICES),
     "restart": st.tuples(DEVICES),
     "pass_time": st.tuples(),
+    "leave": st.tuples(DEVICES),
+    "forget": st.tuples(DEVICES, st.integers(1, 4)),
 }
 REVOCATION: Steps = {"revoke": st.tuples(DEVICES, DEVICES)}
 HONEST: Steps = {name: steps for name, steps in STEPS.items() if name != "read"} | {
@@ -56,6 +58,7 @@ def lived(paired: Path, history: History, law: Callable[[World], None]) -> None:
 
 def equal_at_the_end(world: World) -> None:
     world.assert_equal(world.heal())
+    world.assert_nothing_lost()
 
 
 @settings(max_examples=4, suppress_health_check=SLOW)
@@ -81,14 +84,14 @@ def test_relay_24_those_who_stay_end_equal(paired: Path, history: History) -> No
 
 @settings(max_examples=4, suppress_health_check=SLOW)
 @given(history=histories(STEPS | MALICE | REVOCATION))
-def test_relay_2_a_member_that_lies_and_one_that_comes_back_break_nothing(paired: Path, history: History) -> None:
+def test_relay_2_false_data_and_a_restored_member_break_nothing(paired: Path, history: History) -> None:
     """RELAY-1, RELAY-2, RELAY-24"""
     lived(paired, history, equal_at_the_end)
 
 
 @settings(max_examples=3, suppress_health_check=SLOW)
 @given(history=histories(STEPS | LOSSES))
-def test_relay_20_a_newcomer_gets_all_of_it_and_nobody_else_can_read_any(paired: Path, history: History) -> None:
+def test_relay_20_a_newcomer_gets_everything_and_no_stranger_can_read_any_of_it(paired: Path, history: History) -> None:
     """RELAY-7, RELAY-20"""
 
     def law(world: World) -> None:
@@ -124,6 +127,23 @@ def test_relay_570_a_device_that_is_revoked_and_paired_again_ends_equal(paired: 
 def test_relay_580_keys_are_read_where_something_else_was_refused(paired: Path) -> None:
     """RELAY-580: a message of keys that is none was read and is lost; the real one has its name."""
     lived(paired, [("revoke", (0, 1)), ("babble", (0, Kind.KEYS)), ("read", (2, None)), ("lose", ())], equal_at_the_end)
+
+
+def test_relay_832_what_a_device_said_in_a_lane_that_it_has_left_is_not_its_last_word(paired: Path) -> None:
+    """RELAY-832: it found in its lane what it does not know, and went on in another one within the same minute."""
+    history: History = [
+        ("publish", (2, "all")),
+        ("babble", (2, Kind.ENVELOPE)),
+        ("write", (2, "journal", 1)),
+        ("publish", (2, "acknowledged")),
+        ("publish", (2, "all")),
+    ]
+
+    def law(world: World) -> None:
+        equal_at_the_end(world)
+        assert sum(name.channel == "state" for name in world.relay.messages) == len(world.visitors)
+
+    lived(paired, history, law)
 
 
 @pytest.mark.deep

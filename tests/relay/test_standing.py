@@ -6,6 +6,7 @@ from tests.support.relay import visitors
 
 from lottisync.relay import ledger
 from lottisync.relay.standing import DAY
+from lottisync.store.instant import to_the_minute
 
 
 def test_relay_544_what_was_said_and_is_not_there_is_counted(tmp_path: Path) -> None:
@@ -36,6 +37,7 @@ def test_relay_544_a_device_that_is_silent_is_named_with_when_it_spoke_last(tmp_
     assert (of_phone.silent, of_phone.text.startswith("in step with device 2 as of 20")) == (False, True)
     assert (of_tablet.silent, of_tablet.text) == (True, "nothing was ever heard of device 3 at the relay")
     of_phone, _ = laptop.participant.standing(now + 4 * DAY)
+    assert of_phone.text.endswith(to_the_minute(of_phone.heard_at) + ", when both were in step")
     assert of_phone.silent
     assert of_phone.text.startswith("nothing heard of device 2 since 20")
     assert tablet.member.number == 3

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.support.household import in_step
 from tests.support.relay import SPACE, Visitor, chance, visitors
 
 from lottisync.relay import content
@@ -11,6 +12,7 @@ from lottisync.relay.circle import MOST_LANES
 from lottisync.relay.event import Refused
 from lottisync.relay.header import NO_EPOCH, Header, Kind, Name, signed_bytes
 from lottisync.relay.lane import Publication
+from lottisync.relay.recording import PART_BYTES
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "specs" / "19-relay.md"
@@ -25,10 +27,10 @@ def test_each_cannot_has_its_test(rule: str, file: str, name: str) -> None:
 
 
 def test_the_table_is_there() -> None:
-    assert len(ROWS) == 20
+    assert len(ROWS) == 21
 
 
-def test_relay_546_a_member_cannot_speak_in_another_s_lane(tmp_path: Path) -> None:
+def test_relay_546_a_member_cannot_publish_in_another_s_lane(tmp_path: Path) -> None:
     """RELAY-546"""
     relay, (laptop, liar, reader) = visitors(tmp_path, 3)
     laptop.member.put("t1", "one")
@@ -45,8 +47,9 @@ def test_relay_546_a_member_cannot_speak_in_another_s_lane(tmp_path: Path) -> No
     assert reader.member.title("t1") == "one"
 
 
-def test_relay_575_who_is_spoken_over_goes_on_in_a_new_lane(tmp_path: Path) -> None:
-    """RELAY-575: a reader that has heard the liar first hears the owner of the lane after its next visit."""
+def test_relay_575_a_device_whose_lane_was_forged_goes_on_in_a_new_lane(tmp_path: Path) -> None:
+    """RELAY-575: a reader that has read the forged message first gets what the owner of the lane publishes after its
+    next visit."""
     relay, (laptop, liar, reader) = visitors(tmp_path, 3)
     laptop.member.put("t1", "one")
     laptop.visit()
@@ -94,3 +97,25 @@ def _spoken(liar: Visitor, name: Name) -> Publication:
     header = Header(Kind.KEYS, SPACE, name.lane, name.number, bytes(32), NO_EPOCH, bytes(16), chance(1)(16))
     body = content.encode(content.Wraps([], b""))
     return Publication(name, header.packed() + liar.member.key.sign(signed_bytes(header, body)) + body)
+
+
+@pytest.mark.parametrize("channel", ["log", "keys", "snap.1"])
+def test_relay_831_what_is_put_in_the_place_of_a_message_later_is_not_taken_for_it(
+    tmp_path: Path, channel: str
+) -> None:
+    """RELAY-831: a thief deletes it, and puts something else there under its name."""
+    relay, (laptop, phone) = visitors(tmp_path)
+    for number in range(5 if channel == "snap.1" else 1):
+        laptop.member.put(
+            f"t{number}", "one" + "".join(chr(33 + (n * n + number) % 90) for n in range(PART_BYTES // 4))
+        )
+    laptop.visit()
+    taken = max(name for name in relay.messages if name.channel == channel)
+    del relay.messages[taken]
+    relay.put(taken, b"nothing")
+    for _ in range(2):
+        for each in (laptop, phone):
+            each.member.now += 60_000
+            each.visit()
+    assert str(phone.member.title("t0")).startswith("one")
+    assert in_step(laptop.member, phone.member)

@@ -106,7 +106,7 @@ def test_rev110_an_effect_that_fails_stops_no_other_of_its_act(laptop: Reviewer)
     assert laptop.verdicts.confirm(laptop.waiting()[0].id, laptop.later()).result == "applied"
 
 
-def test_rev103_a_saga_that_cannot_be_played_is_told_once_and_stops_nothing(laptop: Reviewer) -> None:
+def test_rev103_a_saga_that_cannot_be_played_is_reported_once_and_stops_nothing(laptop: Reviewer) -> None:
     """REV-313, REV-111, REV-315: a row that cannot be read beside one that can. The list, the verdicts and the next
     start go on."""
     laptop.add_task()

@@ -15,6 +15,7 @@ from lottisync.journal.toolbox import ACTIONS
 from lottisync.review.builder import MAX_ITEMS
 from lottisync.review.change import ChangeSet
 from lottisync.review.proposal import set_of
+from lottisync.store import lookups
 
 QUEUED = "Proposal queued for user review."
 REASON = "The note of 22:30 says it is not done yet"
@@ -156,7 +157,7 @@ def test_s0_36_a_tick_of_the_users_without_a_reason_is_not_proposed(laptop: Revi
 
 
 def test_s0_39_the_title_passes_where_the_tick_is_withheld(laptop: Reviewer) -> None:
-    """S0-39, S0-15, S0-16, SOV-6: it is queued, it counts, and the model is told of the tick."""
+    """S0-39, S0-15, S0-16, SOV-6: it is queued, it counts, and the answer to the model names the tick."""
     laptop.add_task(items=("Flour",))
     laptop.tick("t1-i0")
     change = {"id": "t1-i0", "isChecked": False, "title": "Rye flour"}
@@ -241,7 +242,7 @@ def test_rev17_what_a_cut_off_round_left_counts_as_read(laptop: Reviewer, phone:
         tx.apply((version, open_foreign(version)) for version in versions)
     snapshot.close()
     with laptop.journal.reading() as reader:
-        beyond = [Dot(host, counter) for host, counter, _ in reader.held_beyond()]
+        beyond = [Dot(host, counter) for host, counter, _ in lookups.held_beyond(reader)]
     assert beyond
     assert laptop.builder().queue("update_task_estimate", {"minutes": 45}, laptop.now).startswith("Skipped: changed")
     with laptop.journal.reading() as reader:

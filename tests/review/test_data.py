@@ -92,7 +92,7 @@ def test_s1_31_a_tool_of_a_newer_version_is_named_with_its_arguments(laptop: Rev
     assert laptop.verdicts.reject(shown.id, laptop.later()).result == "rejected"
 
 
-def test_s1_47_every_verdict_is_heard_by_those_who_listen(laptop: Reviewer) -> None:
+def test_s1_47_every_verdict_is_reported_to_those_that_listen(laptop: Reviewer) -> None:
     """S1-45, S1-47, S2-13, S2-14, S2-17: other processes on the device look again after each decision."""
     laptop.add_task()
     laptop.propose("add_multiple_checklist_items", {"items": [{"title": title} for title in ("Milk", "Eggs", "Salt")]})
@@ -128,7 +128,7 @@ def test_s3_58_a_confirmed_call_is_in_the_saga_log(laptop: Reviewer) -> None:
     assert operation not in {row[0] for row in rows[1:]}
 
 
-def test_s0_47_the_time_is_whoever_calls(laptop: Reviewer) -> None:
+def test_s0_47_the_time_is_an_argument(laptop: Reviewer) -> None:
     """S0-47, S0-52: both write paths take their time as an argument, the user's and that of a verdict."""
     laptop.add_task(items=("Flour",))
     laptop.now = START + 5 * DAY

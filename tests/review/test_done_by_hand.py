@@ -6,7 +6,7 @@ import pytest
 from tests.review.reviewer import Reviewer
 
 from lottisync.entities.entity import has_conflict
-from lottisync.journal import repetition, tasks
+from lottisync.journal import repetition, task_values, tasks
 from lottisync.journal.repetition import Rule
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.review.action import Unreadable
@@ -96,7 +96,7 @@ def test_jour_602_two_devices_make_one(laptop: Reviewer, phone: Reviewer, by_han
     phone.pull(laptop)
     laptop.verdicts.confirm(item, laptop.later(), edited_args=DONE)
     if by_hand:
-        phone.do(lambda tx: repetition.edit_task(tx, "t1", tasks.checked_status("DONE", None)))
+        phone.do(lambda tx: repetition.edit_task(tx, "t1", task_values.checked_status("DONE", None)))
     else:
         phone.verdicts.confirm(item, phone.later(), edited_args=DONE)
     laptop.meet(phone)
@@ -137,7 +137,7 @@ def test_jour_603_undo_takes_all_of_it_back(laptop: Reviewer) -> None:
     assert statuses(laptop) == {"t1": "OPEN"}
     with laptop.journal.reading() as reader:
         assert reader.owned_by(the_next(laptop)) == []
-    laptop.do(lambda tx: repetition.edit_task(tx, "t1", tasks.checked_status("DONE", None)))
+    laptop.do(lambda tx: repetition.edit_task(tx, "t1", task_values.checked_status("DONE", None)))
     assert len(laptop.page(the_next(laptop)).items) == 2
 
 
@@ -176,7 +176,7 @@ def test_jour_604_a_next_one_that_was_there_before_stays(laptop: Reviewer) -> No
     laptop.add_task()
     laptop.edit(due=DUE.isoformat(), repeat=Rule(DUE, 1, "W").stored())
     for status in ("DONE", "OPEN"):
-        laptop.do(lambda tx, to=status: repetition.edit_task(tx, "t1", tasks.checked_status(to, None)))  # type: ignore[misc]
+        laptop.do(lambda tx, to=status: repetition.edit_task(tx, "t1", task_values.checked_status(to, None)))  # type: ignore[misc]
     laptop.propose("set_task_status", {"status": "GROOMED"})
     [item] = laptop.waiting()
     laptop.verdicts.confirm(item.id, laptop.later(), edited_args=DONE)

@@ -21,7 +21,7 @@ def agree(device: Reviewer, held: Heads, since: int | None = None) -> int:
 
 
 def test_web_611_heads_that_are_held_follow_every_verdict_and_the_clock(laptop: Reviewer) -> None:
-    """WEB-611: verdicts, an undo, a twin, what is put off and comes back, what expires."""
+    """WEB-611: verdicts, an undo, an equal proposal, what is put off and comes back, what expires."""
     held = Heads(laptop.agents)
     for task in ("t1", "t2"):
         laptop.add_task(task)

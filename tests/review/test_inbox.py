@@ -90,7 +90,7 @@ def test_rev60_satisfied_by_a_value_that_came_by_sync(laptop: Reviewer, phone: R
     assert (item.satisfied, item.stale) == (True, False)
 
 
-def test_rev60_a_proposal_whose_task_is_not_here_says_so(laptop: Reviewer, phone: Reviewer) -> None:
+def test_rev60_a_proposal_whose_task_is_not_here_has_an_error(laptop: Reviewer, phone: Reviewer) -> None:
     """REV-60."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
@@ -102,8 +102,8 @@ def test_rev60_a_proposal_whose_task_is_not_here_says_so(laptop: Reviewer, phone
     assert item.summary == "Set estimate to 60 minutes"
 
 
-def test_decisions_are_told_oldest_first(laptop: Reviewer) -> None:
-    """S1-03, S1-26: each names agent, tool and task; an agent is told of those on its own proposals."""
+def test_decisions_are_listed_oldest_first(laptop: Reviewer) -> None:
+    """S1-03, S1-26: each names agent, tool and task; an agent sees those on its own proposals."""
     laptop.add_task()
     laptop.propose("add_multiple_checklist_items", {"items": [{"title": "Milk"}, {"title": "Eggs"}]})
     milk, eggs = laptop.waiting()
@@ -123,7 +123,7 @@ def test_decisions_are_told_oldest_first(laptop: Reviewer) -> None:
 
 
 def test_rev_460_the_pages_show_together_what_waits(laptop: Reviewer) -> None:
-    """REV-460: in order, also of sets that were made at one moment, and without the twins of what stands elsewhere."""
+    """REV-460: in order, also of sets that were made at one moment, and each of several equal proposals once."""
     for number in range(4):
         laptop.add_task(f"t{number}", f"Task {number}")
     for number in (3, 1, 0, 2):

@@ -181,7 +181,7 @@ LIES: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_rev38_check_notices_an_index_that_lies(laptop: Reviewer, lie: str) -> None:
+def test_rev38_check_notices_an_index_that_is_wrong(laptop: Reviewer, lie: str) -> None:
     """REV-38: and rebuilding mends it."""
     milk, _ = two_items(laptop)
     laptop.verdicts.defer(milk, laptop.now + DAY, laptop.later())
@@ -197,7 +197,7 @@ def test_rev38_check_notices_an_index_that_lies(laptop: Reviewer, lie: str) -> N
     assert rows(laptop) == before
 
 
-def test_rev38_an_index_that_is_behind_is_not_said_to_lie(laptop: Reviewer) -> None:
+def test_rev38_an_index_that_is_behind_is_not_reported_as_wrong(laptop: Reviewer) -> None:
     """REV-38: what the next list puts right is no fault."""
     milk, _ = two_items(laptop)
     rows(laptop)

@@ -60,7 +60,7 @@ def test_rev142_three_labels_the_surest_first_and_none_of_low_confidence(laptop:
     assert laptop.waiting()[0].changes == [FieldChange("labels", None, "urgent")]
 
 
-def test_rev7_a_label_is_one_register_and_the_users_word(laptop: Reviewer, phone: Reviewer) -> None:
+def test_rev7_a_label_is_one_register_with_the_users_precedence(laptop: Reviewer, phone: Reviewer) -> None:
     """REV-7: two devices that add to the set at once both do; undone, it is off again."""
     label(laptop, "bug", "home")
     laptop.add_task()

@@ -101,7 +101,7 @@ def test_rev55_two_edits_are_contested(laptop: Reviewer, phone: Reviewer) -> Non
 
 
 def test_rev54_the_effect_that_came_before_the_decision(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-54. A round was cut off between the stores: the receipt answers, and the decision tells what was done."""
+    """REV-54. A round was cut off between the stores: the receipt answers, and the decision says what was done."""
     [ident] = on_both(laptop, phone, "add_checklist_item", {"title": "Milk"})
     phone.verdicts.confirm(ident, phone.later(), edited_args={"title": "Oat milk"})
     laptop.pull(phone, "journal")

@@ -34,6 +34,17 @@ def one(*decisions: ChangeDecision, now: int = START + 2000) -> tuple[str, bool,
     return state.status, state.contested, state.expired
 
 
+def test_rev31_what_is_no_time_is_as_early_as_can_be() -> None:
+    """Of two times until when an item waits, one that cannot be read is never the later one; and a set that does not
+    say when it was made expires when it would if it had been made at the beginning of time."""
+    unreadable, early = decision("a", "deferred", until="soon"), decision("b", "deferred", until=iso(1))
+    for decisions in itertools.permutations((unreadable, early)):
+        assert project([change_set()], decisions, START)["s"].items["s.0"].until == iso(1)
+    timeless = ChangeSet("s", items=[item(0)], created_at="some day")
+    for now, expired in ((EXPIRY - 1, False), (EXPIRY, True)):
+        assert project([timeless], [], now)["s"].items["s.0"].expired is expired
+
+
 @pytest.mark.parametrize(
     ("decisions", "status", "contested"),
     [

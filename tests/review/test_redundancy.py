@@ -70,7 +70,7 @@ def test_rev20_an_item_of_that_name_is_there() -> None:
     assert redundancy("add_checklist_item", {"title": "Milk"}, {"titles": ["Bread"]}) is None
 
 
-def test_rev21_the_words_of_adr_0009() -> None:
+def test_rev21_redundant_calls_are_counted_and_named() -> None:
     """REV-21, S4-10, S4-11, S4-16: what was redundant is counted, and named item by item."""
     assert tool_answer.skipped("estimate is already 120 minutes") == "Skipped: estimate is already 120 minutes."
     redundant = ['"Buy groceries" is already checked', '"Walk dog" is already checked']

@@ -39,7 +39,7 @@ def test_rev75_an_agents_own_open_proposals(laptop: Reviewer) -> None:
     )
 
 
-def test_rev75_what_cannot_be_taken_back_is_told(laptop: Reviewer) -> None:
+def test_rev75_what_cannot_be_taken_back_is_named(laptop: Reviewer) -> None:
     """REV-75: decided, another agent's, or nothing at all."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})

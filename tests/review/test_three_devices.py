@@ -59,7 +59,7 @@ class ThreeDevices(RuleBasedStateMachine):
     # -- what may happen
 
     def noted(self, device: Reviewer, outcome: Any, verdicts: tuple[str, ...]) -> None:
-        """Remember the decision that a person was told of."""
+        """Remember the decision that a person was shown."""
         if outcome.result in ("applied", "no-op", "rejected", "deferred", "undone", "kept"):
             [decision] = [d for d in device.decisions() if d.id == outcome.decision]
             assert decision.verdict in verdicts

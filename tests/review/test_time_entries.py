@@ -46,7 +46,7 @@ def test_rev94_time_is_proposed_written_down_and_taken_back(baker: Reviewer) -> 
     args = {"startTime": "2026-02-28T20:00:00+01:00", "endTime": "2026-02-28T20:30:00+01:00", "summary": "shaping"}
     assert "queued" in baker.propose("create_time_entry", args)
     [item] = baker.waiting()
-    assert item.summary == 'Time: 2026-02-28 19:00-19:30 UTC, "shaping"'
+    assert item.summary == 'Time: 30 min, "shaping"'
     assert [(one.path, one.after) for one in item.changes] == [
         ("entry", "shaping"),
         ("at", "2026-02-28T19:00:00.000Z"),
@@ -127,7 +127,7 @@ def test_rev16_what_is_not_a_time_entry_of_the_task_is_refused(baker: Reviewer, 
         assert said in baker.propose(tool, {name: entry_id, "summary": "x"})
 
 
-def test_rev95_words_of_an_agent_are_no_evidence(baker: Reviewer) -> None:
+def test_rev95_the_text_of_an_agent_is_no_evidence(baker: Reviewer) -> None:
     """REV-95, SOV-14: neither of an entry that it proposed, nor of one that it reworded."""
     with baker.journal.reading() as reader:
         assert evidence.unfit(reader, "t1", ["e1"]) is None

@@ -60,7 +60,7 @@ def test_rev1_classes_of_tools() -> None:
 
 
 def test_rev2_what_a_model_reads_is_what_it_read_before() -> None:
-    """REV-2: names, order, descriptions and schemas, byte by byte. A change here changes what every agent is told."""
+    """REV-2: names, order, descriptions and schemas, byte by byte. A change here changes the prompt of every agent."""
     pinned = json.loads((Path(__file__).parent.parent / "journal" / "tool_schemas.json").read_text())
     assert json.dumps(TOOLBOX.definitions()) == json.dumps(pinned["definitions"])
     assert [one["name"] for one in TOOLBOX.definitions(RetractSuggestions)] == pinned["retracting"]

@@ -98,7 +98,7 @@ def test_rev56_what_was_changed_since_is_shown_and_left(laptop: Reviewer) -> Non
     assert state_of(laptop, ident).status == "confirmed"
 
 
-def test_rev56_the_same_value_typed_since_is_somebodys_word(laptop: Reviewer) -> None:
+def test_rev56_the_same_value_typed_since_is_a_persons_write(laptop: Reviewer) -> None:
     """REV-56: the dots are compared, not the values."""
     laptop.add_task()
     ident = confirmed(laptop, "update_task_estimate", {"minutes": 60})
@@ -313,7 +313,7 @@ def test_rev117_keep_leaves_what_somebody_typed(laptop: Reviewer, phone: Reviewe
 
 
 def test_rev58_undone_here_and_confirmed_there(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-58: the phone had not heard of the undo; who settles it settles the value as well."""
+    """REV-58: the phone lacked the undo; who settles it settles the value as well."""
     laptop.add_task()
     laptop.edit(estimate=30)
     laptop.propose("update_task_estimate", {"minutes": 60})
@@ -401,7 +401,7 @@ def test_rev58_what_was_written_elsewhere_keeps_a_created_item_alive(laptop: Rev
         assert [(item.title, item.is_checked) for item in device.page().items] == [("Milk", True)]
 
 
-def test_rev70_an_undo_is_told_to_the_model(laptop: Reviewer) -> None:
+def test_rev70_the_model_learns_of_an_undo(laptop: Reviewer) -> None:
     """REV-70, S1-50."""
     laptop.add_task()
     laptop.verdicts.undo(confirmed(laptop, "update_task_estimate", {"minutes": 60}), laptop.later())

@@ -109,7 +109,7 @@ def test_rev47_each_verdict_on_each_status(
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_rev75_the_agent_is_told_what_became_of_what_it_can_not_take_back(
+def test_rev75_the_answer_says_why_an_item_can_not_be_taken_back(
     laptop: Reviewer, phone: Reviewer, item: str, status: str
 ) -> None:
     STATUSES[status](laptop, phone, item)
@@ -120,7 +120,7 @@ def test_rev75_the_agent_is_told_what_became_of_what_it_can_not_take_back(
         assert answer.endswith(f"- {item}: not open, {SHOWN_TO_THE_AGENT[status]}")
 
 
-def test_rev75_the_agent_is_told_of_a_verdict_that_is_under_way(laptop: Reviewer) -> None:
+def test_rev75_the_answer_names_a_verdict_that_is_under_way(laptop: Reviewer) -> None:
     begun = dead(laptop, "update_task_estimate", {"minutes": 60}, DiesBeforeTheEffect)
     with laptop.agents.reading() as reader:
         _, answer = retraction.considered(reader, LAURA, "t1", [Staged(begun, "old")], laptop.now)

@@ -8,6 +8,7 @@ from tests.simulation.reference import Broken, Found, Reference
 
 from lottisync.causality.hlc import MAX_DRIFT_MILLIS
 from lottisync.causality.vector_clock import Host, covers
+from lottisync.store import lookups
 from lottisync.store.chain import nodes
 from lottisync.store.check import broken_invariants
 
@@ -109,7 +110,7 @@ def _knowledge(devices: Sequence[Device], name: str) -> list[object]:
     found: list[object] = []
     for device in devices:
         with device.kept[name].store.reading() as reader:
-            found.append((device.slot, reader.knowledge(), reader.held_beyond(), reader.host))
+            found.append((device.slot, reader.knowledge(), lookups.held_beyond(reader), reader.host))
     return found
 
 

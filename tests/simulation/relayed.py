@@ -28,8 +28,9 @@ KIND = "relay"
 DEVICES = 3
 Arguments = tuple[int | str | None, ...]
 WEIGHTS = {
-    "write": 6, "delete": 1.5, "read": 8, "publish": 8, "meet": 2, "restart": 1, "pass_time": 2, "lose": 1, "wipe": 0.3,
+    "write": 6, "delete": 2, "read": 8, "publish": 8, "meet": 2, "restart": 1, "pass_time": 2, "lose": 1, "wipe": 0.3,
     "go_back": 0.5, "expire": 0.7, "revoke": 0.7, "bring_back": 1, "babble": 0.7, "usurp": 0.5,
+    "forget": 2,
 }  # fmt: skip
 PART_BYTES = 4_000
 LOSSES = ("lose", "wipe", "go_back", "expire")
@@ -44,17 +45,22 @@ class Happening(msgspec.Struct, frozen=True):
 
 class RelaySchedule(msgspec.Struct, frozen=True):
     """`newcomer`: in the end a device joins that knows only what the relay has. `small`: messages are small, for what
-    is written."""
+    is written. `retired`: nobody waits for another one with forgetting."""
 
     seed: int
     steps: tuple[Happening, ...]
     newcomer: bool
     small: bool
+    retired: bool = False
 
     def printed(self) -> str:
         """As JSON, a step a line."""
         steps = ",\n  ".join(msgspec.json.encode(step).decode() for step in self.steps)
-        rest = msgspec.json.encode({"newcomer": self.newcomer, "small": self.small}).decode().strip("{}")
+        rest = (
+            msgspec.json.encode({"newcomer": self.newcomer, "small": self.small, "retired": self.retired})
+            .decode()
+            .strip("{}")
+        )
         return f'{{"seed": {self.seed}, {rest}, "steps": [\n  {steps}\n]}}'
 
 
@@ -63,7 +69,7 @@ def generate(seed: int) -> RelaySchedule:
     draw = random.Random(f"{KIND}/{seed}")
     names = draw.choices(list(WEIGHTS), list(WEIGHTS.values()), k=draw.randint(5, 40))
     steps = tuple(Happening(name, _arguments(draw, name)) for name in names)
-    return RelaySchedule(seed, steps, draw.random() < 0.3, draw.random() < 0.5)
+    return RelaySchedule(seed, steps, draw.random() < 0.3, draw.random() < 0.5, draw.random() < 0.5)
 
 
 def _arguments(draw: random.Random, name: str) -> Arguments:
@@ -71,7 +77,7 @@ def _arguments(draw: random.Random, name: str) -> Arguments:
     match name:
         case "write":
             return device, draw.choice(("journal", "agent")), draw.randint(1, 4)
-        case "delete":
+        case "delete" | "forget":
             return device, draw.randint(1, 4)
         case "read":
             return device, draw.choice((None, *LIES))
@@ -105,9 +111,12 @@ def run(made: RelaySchedule) -> World:
         if made.small:
             stack.enter_context(small())
             world.padding = PART_BYTES // 5
+        if made.retired:
+            world.away = {visitor.member.id for visitor in world.visitors}
         for step in made.steps:
             happen(world, step)
         world.assert_equal(world.heal())
+        world.assert_nothing_lost()
         if made.newcomer:
             world.assert_complete()
         world.assert_unreadable()

@@ -81,7 +81,7 @@ def outcome(few: int, store: Store, act: Callable[[Any], object], precedence: in
         with store.transaction(NOON, precedence) as tx:
             try:
                 found.append(act(tx))
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001 - compared with what the other way raises
                 found.append((type(error), str(error), getattr(error, "code", None)))
             found.append(content(tx))
             raise RolledBackError

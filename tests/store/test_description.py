@@ -9,6 +9,7 @@ from tests.support.stores import NOON, minting, send
 from lottisync.entities.entity import HIGH
 from lottisync.entities.schema import EntityType, StoreSchema, link_id, schema
 from lottisync.problem import Problem
+from lottisync.store import lookups
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
 
@@ -75,7 +76,7 @@ def test_store_35_a_newer_schema_fills_columns_makes_indexes_and_adds_local_tabl
     with store.reading() as reader:
         assert [entity.id for entity in reader.by_type("recipe", subtype="starter")] == ["r1"]
         assert [entity.id for entity in reader.by_type("note", owner="r1")] == ["n1"]
-        assert reader.ends_from("r1", "goesWith") == ["r2"]
+        assert lookups.ends_from(reader, "r1", "goesWith") == ["r2"]
         assert reader.local("select * from printed") == []
         names = {name for (name,) in reader.local("select name from sqlite_schema where tbl_name like '%_entities'")}
     assert "idx_my_cookbook_entities_course" in names

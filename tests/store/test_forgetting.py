@@ -22,7 +22,7 @@ from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities.entity import HIGH, has_unseen_edit, is_clean_tombstone, is_deleted
 from lottisync.entities.identifier import made_once, time_ordered
 from lottisync.entities.version import open_foreign
-from lottisync.store import chain, forgetting
+from lottisync.store import chain, forgetting, lookups
 from lottisync.store.check import broken_invariants
 from lottisync.store.forgetting import Keys
 from lottisync.store.store import Store
@@ -39,7 +39,7 @@ def knowledge(store: Store) -> dict[Host, int]:
 
 def forgotten(store: Store) -> dict[Host, int]:
     with store.reading() as reader:
-        return forgetting.forgotten(reader)
+        return lookups.forgotten(reader)
 
 
 def tell(store: Store, device: str, clock: Clock, *, direct: bool = True) -> None:
@@ -86,7 +86,7 @@ def round_to(sender: Store, receiver: Store, now: int = LATER) -> tuple[int, int
         absent = ours if sender_behind else None
         tx.apply([(version, open_foreign(version)) for version in versions], revive_absent=absent)
         forgetting.complete(tx, known, theirs)
-        return forgetting.reconcile(tx, held, known, tx.forgotten()) if behind else (0, 0)
+        return forgetting.reconcile(tx, held, known, lookups.forgotten(tx)) if behind else (0, 0)
 
 
 def faults(store: Store) -> list[str]:

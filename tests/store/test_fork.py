@@ -18,7 +18,7 @@ from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities.entity import HIGH, Entity
 from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.version import Version, close, open_foreign
-from lottisync.store import chain, fork
+from lottisync.store import chain, fork, lookups
 from lottisync.store.chain import value_at
 from lottisync.store.check import broken_invariants
 from lottisync.store.file_identity import file_identity
@@ -391,7 +391,7 @@ def state(store: Store) -> dict[str, Any]:
             "quarantine": sorted((kept.version.canonical(), kept.counted) for kept in reader.quarantined()),
             "digest": reader.digest(),
             "knowledge": {h: c for h, c in reader.knowledge().items() if h != own},
-            "held": reader.held_beyond(),
+            "held": lookups.held_beyond(reader),
             "logs": {h: (log.parent, log.end) for h, log in chain.logs(reader).items() if h != own and log.end.end},
             "nodes": fork.nodes(reader),
             "history": sorted(reader.local("select * from history")),

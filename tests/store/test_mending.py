@@ -16,7 +16,7 @@ from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.version import BadVersion, Damaged, Version, close, open_foreign
 from lottisync.journal.types import Task
 from lottisync.problem import Problem
-from lottisync.store import mending
+from lottisync.store import damage, mending
 from lottisync.store.check import broken_invariants
 from lottisync.store.fingerprint import Fingerprints
 from lottisync.store.store import Store
@@ -398,7 +398,7 @@ def unreadable(store: Store) -> set[str]:
     found = set()
     with store.reading() as reader:
         for (entity_id,) in reader.local("select id from rows"):
-            row = reader.raw_row(entity_id)
+            row = damage.raw_row(reader, entity_id)
             assert row is not None
             try:
                 open_foreign(row.version)

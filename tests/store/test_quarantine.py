@@ -16,6 +16,7 @@ from lottisync.entities.schema import schema
 from lottisync.entities.version import MAX_DOCUMENT, MAX_VERSION, BadVersion, Version, clock_of, close, open_foreign
 from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
+from lottisync.store import lookups
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
 
@@ -74,7 +75,7 @@ def test_store_25_it_is_passed_on_in_the_same_bytes_and_is_not_offered_to_who_ha
     strict, third, lax = new_store(tmp_path, 1), new_store(tmp_path, 2), new_store(tmp_path, 3, LAX)
     take(strict, bad({A: 1}))
     with strict.reading() as reader:
-        assert reader.held_beyond() == [(A, 1, "t")]
+        assert lookups.held_beyond(reader) == [(A, 1, "t")]
     with strict.transaction(NOON, HIGH) as tx:
         tx.adopt({A: 1})
     for receiver in (third, lax):

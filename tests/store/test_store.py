@@ -28,6 +28,7 @@ from lottisync.entities.schema import EntityType, StoreSchema, link_id, schema
 from lottisync.entities.version import MAX_VERSION, BadVersion, Version, close, open_foreign
 from lottisync.journal.types import JOURNAL
 from lottisync.problem import LocalError, Problem
+from lottisync.store import lookups
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
@@ -339,7 +340,7 @@ def test_queries_find_what_is_live_by_type_owner_and_subtype(tmp_path: Path) -> 
         assert [e.id for e in reader.by_type("entry", owner="t1", subtype="note")] == ["e0"]
         assert [e.id for e in reader.owned_by("t1")] == ["e1", "e0"]
         assert {e.id for e in reader.owned_by("t1", deleted=True)} == {"e0", "e1", "e9"}
-        assert reader.ids_like("e", 3) == ["e0", "e1", "e2"]
+        assert lookups.ids_like(reader, "e", 3) == ["e0", "e1", "e2"]
         assert reader.count() == 4
 
 
@@ -511,11 +512,11 @@ def test_knowledge_is_taken_over_only_when_all_is_in(tmp_path: Path) -> None:
     host = Host("0000000100000001")
     assert knowledge(two) == {}
     with two.reading() as reader:
-        assert reader.held_beyond() == [(host, 1, "t1"), (host, 2, "t2")]
+        assert lookups.held_beyond(reader) == [(host, 1, "t1"), (host, 2, "t2")]
     assert send(one, two) == ["t3"]
     assert knowledge(two) == {host: 3}
     with two.reading() as reader:
-        assert reader.held_beyond() == []
+        assert lookups.held_beyond(reader) == []
 
 
 def test_what_changed_since_a_round_was_cut_off_is_sent_again(tmp_path: Path) -> None:
@@ -651,7 +652,7 @@ def _equal_knowledge_means_equal_content(stores: list[Store]) -> None:
     known: dict[str, bytes] = {}
     for store in stores:
         with store.reading() as reader:
-            state = repr((reader.knowledge(), reader.held_beyond()))
+            state = repr((reader.knowledge(), lookups.held_beyond(reader)))
             assert known.setdefault(state, reader.digest()) == reader.digest()
 
 

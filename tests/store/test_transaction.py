@@ -15,6 +15,7 @@ from lottisync.entities.entity import HIGH, is_deleted
 from lottisync.entities.schema import link_id
 from lottisync.entities.version import MAX_DOCUMENT, open_foreign
 from lottisync.problem import Problem
+from lottisync.store import lookups
 from lottisync.store.chain import value_at
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
@@ -156,7 +157,7 @@ def test_the_index_of_a_row_that_was_joined_is_seen_at_once(tmp_path: Path) -> N
     versions, _, _ = lacking(b, a)
     with a.transaction(NOON, HIGH) as tx:
         tx.apply((version, open_foreign(version)) for version in versions)
-        assert [entity for _, _, entity in tx.held_beyond()] == ["t"]
+        assert [entity for _, _, entity in lookups.held_beyond(tx)] == ["t"]
 
 
 def test_a_stale_live_version_does_not_revive_a_tombstone(tmp_path: Path) -> None:
@@ -328,14 +329,14 @@ def test_a_link_is_written_once_and_comes_back(tmp_path: Path) -> None:
     with store.transaction(NOON, HIGH) as tx:
         tx.link("entryLink", "t1", "t2", {"relations": {"blocks": True}})
         tx.link("entryLink", "t3", "t2")
-        assert tx.ends_from("t1", "entryLink") == ["t2"]
-        assert sorted(tx.ends_to("t2", "entryLink")) == ["t1", "t3"]
+        assert lookups.ends_from(tx, "t1", "entryLink") == ["t2"]
+        assert sorted(lookups.ends_to(tx, "t2", "entryLink")) == ["t1", "t3"]
         tx.delete(ident)
-        assert tx.ends_to("t2", "entryLink") == ["t3"]
+        assert lookups.ends_to(tx, "t2", "entryLink") == ["t3"]
         tx.link("entryLink", "t1", "t2", {"relations/fixes": True})
         back = tx.entity(ident)
-        assert tx.ends_from("t1", "entryLink") == ["t2"]
-        assert tx.ends_from("t1", "agent_task") == []
+        assert lookups.ends_from(tx, "t1", "entryLink") == ["t2"]
+        assert lookups.ends_from(tx, "t1", "agent_task") == []
     assert back is not None
     assert not is_deleted(back)
     assert {write.stamp.counter for writes in back.registers.values() for write in writes} == {4}
@@ -354,7 +355,7 @@ def test_a_link_said_again_holds_against_a_deletion_that_had_not_seen_it(tmp_pat
         tx.link("entryLink", "t1", "t2")
     send(one, two)
     with two.reading() as reader:
-        assert reader.ends_from("t1", "entryLink") == ["t2"]
+        assert lookups.ends_from(reader, "t1", "entryLink") == ["t2"]
 
 
 def test_a_clock_that_was_once_ahead_stays_there_and_wins_nothing_that_has_seen_it(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from lottisync.net.address import Address
 from lottisync.net.discovery import Found
 from lottisync.store.check import broken_invariants
 from lottisync.sync.duplicate_key import LIVING_SECONDS
-from lottisync.sync.engine import Engine, Listen
+from lottisync.sync.engine import AGAIN_SECONDS, Engine, Listen
 
 HERE = "127.0.0.1"
 _RUNNING: list[Engine] = []
@@ -31,6 +31,7 @@ def engine_of(
     seed: int = 0,
     discover: bool = False,
     patience: float = LIVING_SECONDS,
+    again: float = AGAIN_SECONDS,
 ) -> Engine:
     return Engine(
         key=member.key,
@@ -42,6 +43,7 @@ def engine_of(
         chance=Random(member.number + seed),
         report=lambda code, text: member.reports.append((code, text)),
         patience=patience,
+        again=again,
     )
 
 

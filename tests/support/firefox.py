@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,6 +18,10 @@ from tests.support.command_line import BOUND_SECONDS, eventually
 FIREFOX = shutil.which("firefox-esr")
 PREFERENCES = {"marionette.port": 0, "app.update.enabled": False, "browser.shell.checkDefaultBrowser": False}
 CSS, XPATH = "css selector", "xpath"
+
+
+class FirefoxError(AssertionError):
+    """A command that Firefox refused, with its reason."""
 
 
 class Firefox:
@@ -37,7 +42,9 @@ class Firefox:
             self._connection = socket.create_connection(("127.0.0.1", port), BOUND_SECONDS)
             self._stream = self._connection.makefile("rb")
             self._message()  # it says which protocol it speaks
-            self._call("WebDriver:NewSession", capabilities={"alwaysMatch": {"timeouts": {"script": 20_000}}})
+            milliseconds = round(BOUND_SECONDS * 1000)
+            timeouts = {"script": milliseconds, "pageLoad": milliseconds}
+            self._call("WebDriver:NewSession", capabilities={"alwaysMatch": {"timeouts": timeouts}})
         except BaseException:
             self._process.kill()
             raise
@@ -61,8 +68,20 @@ class Firefox:
         """Load a page to its end."""
         self._call("WebDriver:Navigate", url=address)
 
+    def arrived(self, path: str) -> None:
+        """Wait until the page at a path is loaded to its end. A click waits for that, too, but not for a load that
+        begins late."""
+        script = "return document.readyState === 'complete' && location.pathname"
+
+        def is_there() -> bool:
+            with suppress(FirefoxError):  # the page that was asked has just been left
+                return bool(self.run(script) == path)
+            return False
+
+        eventually(is_there, f"Firefox at {path}")
+
     def press(self, name: str) -> None:
-        """Click a button or a link by its name; if that loads a page, to its end."""
+        """Click a button or a link by its name."""
         own = f'(self::button or self::a or self::summary) and (@aria-label="{name}" or normalize-space()="{name}")'
         self._call("WebDriver:ElementClick", id=self._element(XPATH, f"//*[{own}]"))
 
@@ -99,7 +118,8 @@ class Firefox:
         sent = json.dumps([0, self._count, command, parameters]).encode()
         self._connection.sendall(b"%d:%s" % (len(sent), sent))
         _, _, error, result = self._message()
-        assert error is None, f"{command}: {error['error']}: {error['message']}"
+        if error is not None:
+            raise FirefoxError(f"{command}: {error['error']}: {error['message']}")
         return result if isinstance(result, dict) else {}
 
     def _message(self) -> Any:

@@ -20,6 +20,7 @@ from lottisync.entities.schema import StoreSchema
 from lottisync.identity.statement import MembershipRecord
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, FrameBuffer
+from lottisync.store import forgetting, lookups
 from lottisync.sync.connection import Connection, steady_now
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.event import Event, PeerChanged, words
@@ -99,6 +100,15 @@ class Member(CountedDevice):
         for connection in self.connections:
             connection.local_change()
 
+    def delete(self, entity_id: str, *, store: str = "journal") -> None:
+        with self.stores[store].transaction(self.now, HIGH) as tx:
+            tx.delete(entity_id)
+
+    def purge(self, *, min_age: int = forgetting.MIN_AGE) -> None:
+        """Forget the one deletion in the journal, for which no other device is waited for."""
+        with self.stores["journal"].transaction(self.now, None) as tx:
+            assert forgetting.purge(tx, [], min_age) == 1
+
     def title(self, entity_id: str, *, store: str = "journal") -> object:
         entity = self.stores[store].read(entity_id)
         return entity.value("title") if entity is not None else None
@@ -112,7 +122,7 @@ class Member(CountedDevice):
         found = {}
         for name, store in self.stores.items():
             with store.reading() as reader:
-                found[name] = (reader.digest(), reader.knowledge(), reader.held_beyond(), reader.count())
+                found[name] = (reader.digest(), reader.knowledge(), lookups.held_beyond(reader), reader.count())
         return found
 
     # -- connections

@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 WHERE = shutil.which("nats-server") or shutil.which("nats-server", path="/usr/sbin:/usr/local/sbin")
@@ -18,15 +19,23 @@ def free_port() -> int:
 
 class Server:
     """`folder` holds its stream. It can be stopped and started again on the same port. `more` goes into its
-    configuration."""
+    configuration, and `storage` into what it says of its storage. `within` is what starts it in namespaces."""
 
-    def __init__(self, folder: Path, max_payload: int = 1024 * 1024, more: str = "") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        max_payload: int = 1024 * 1024,
+        more: str = "",
+        *,
+        storage: str = "",
+        within: Sequence[str] = (),
+    ) -> None:
         folder.mkdir(exist_ok=True)
-        self.folder, self.port = folder, free_port()
+        self.folder, self.port, self._within = folder, free_port(), within
         self._config = folder / "server.conf"
         self._config.write_text(
             f"listen: {json.dumps(f'127.0.0.1:{self.port}')}\nmax_payload: {max_payload}\n"
-            f"jetstream {{ store_dir: {json.dumps(str(folder / 'store'))} }}\n{more}\n"
+            f"jetstream {{ store_dir: {json.dumps(str(folder / 'store'))}\n{storage} }}\n{more}\n"
         )
         self.start()
 
@@ -34,7 +43,7 @@ class Server:
     def configured(cls, config: Path, port: int) -> "Server":
         """One with a configuration of its own, for this port. It is started where that lies, on loopback alone."""
         made = cls.__new__(cls)
-        made.folder, made.port, made._config = config.parent, port, config
+        made.folder, made.port, made._config, made._within = config.parent, port, config, ()
         made.start()
         return made
 
@@ -46,7 +55,7 @@ class Server:
         """Returns when it takes connections."""
         assert WHERE is not None
         self._process = subprocess.Popen(
-            [WHERE, "-c", str(self._config), "-a", "127.0.0.1"],
+            [*self._within, WHERE, "-c", str(self._config), "-a", "127.0.0.1"],
             cwd=self.folder,
             stderr=subprocess.PIPE,
             text=True,
@@ -65,6 +74,12 @@ class Server:
         self._process.wait()
         if self._process.stderr is not None:
             self._process.stderr.close()
+
+    def change(self, old: str, new: str) -> None:
+        """Another configuration from the next start on."""
+        text = self._config.read_text()
+        assert old in text
+        self._config.write_text(text.replace(old, new))
 
     def wipe(self) -> None:
         """Everything that it has stored is lost."""

@@ -10,7 +10,8 @@ HERE = "127.0.0.1"
 
 class RecordedWire:
     """Listens on a free port of loopback, and passes everything on to another port there, both ways. After `cut_after`
-    bytes a connection ends, whatever is being said; the next one is whole again."""
+    bytes a connection ends, whatever is being said. While `reading` is not set, nothing is read of what the server
+    says, and then the connection ends. The next one is whole again."""
 
     def __init__(self, target: int) -> None:
         self._listener = socket.create_server((HERE, 0))
@@ -19,6 +20,8 @@ class RecordedWire:
         self._pieces: dict[int, list[bytes]] = {}
         self.cut_after: int | None = None
         self.cuts = 0
+        self.reading = threading.Event()
+        self.reading.set()
         self.url = f"nats://{HERE}:{self._listener.getsockname()[1]}"
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self._thread.start()
@@ -34,11 +37,18 @@ class RecordedWire:
             while True:
                 near, _ = self._listener.accept()
                 try:
-                    far = socket.create_connection((HERE, self._target))
+                    far = self._dialled()
                 except OSError:
                     near.close()
                     continue
                 threading.Thread(target=self._pass_on, args=(near, far), daemon=True).start()
+
+    def _dialled(self) -> socket.socket:
+        """With little room for what was not read yet, so that a server soon notices who does not read."""
+        far = socket.socket()
+        far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        far.connect((HERE, self._target))
+        return far
 
     def _pass_on(self, near: socket.socket, far: socket.socket) -> None:
         passed = 0
@@ -48,6 +58,9 @@ class RecordedWire:
                 self._pieces |= {len(self._pieces) + n: pieces for n, pieces in enumerate(heard.values())}
             while True:
                 for end in select.select([near, far], [], [])[0]:
+                    if end is far and not self.reading.is_set():
+                        self.reading.wait()
+                        return
                     piece = end.recv(65_536)
                     if not piece:
                         return
@@ -59,6 +72,7 @@ class RecordedWire:
                     return
 
     def close(self) -> None:
+        self.reading.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()

@@ -24,11 +24,20 @@ class Relay:
         self.everything: list[bytes] = []
         """All that was ever put there."""
         self.earlier: list[View] = []
+        self._places: dict[tuple[Name, bytes], int] = {}
 
     def put(self, name: Name, data: bytes) -> bool:
         """Whether it lies there now: under its name there may be another one."""
         self.everything.append(data)
+        if name not in self.messages:
+            self._places[name, data] = len(self.everything)
         return self.messages.setdefault(name, data) == data
+
+    def places(self, shown: View) -> dict[Name, int]:
+        """What a server numbers its messages by. A relay that lies about a message does not say that it is another one:
+        then it has the number that it should have."""
+        true = {name: self._places[name, data] for name, data in self.messages.items() if (name, data) in self._places}
+        return {name: self._places.get((name, data), true.get(name, 0)) for name, data in shown.items()}
 
     def delete(self, lane: bytes, channel: str, below: int) -> None:
         self.messages = {
@@ -63,6 +72,7 @@ class Visitor:
     def start(self) -> None:
         """Start the program again. What it had not written down is lost."""
         self._looked = False
+        self._places: dict[Name, int] = {}
         self.participant = Participant(self.member, SPACE, self._chance, self.member.now)
 
     def roster(self) -> Roster:
@@ -74,7 +84,10 @@ class Visitor:
         """Look at what is shown, and read what is new of it."""
         shown = self.relay.messages if view is None else view
         self._looked = True
-        self.participant.show(list(shown), self.member.now)
+        places = self.relay.places(shown)
+        replaced = {name for name, place in places.items() if self._places.get(name, place) != place}
+        self._places = places
+        self.participant.show(list(shown), self.member.now, replaced=replaced)
         for _ in range(most):
             name = self.participant.wanted()
             if name is None:
@@ -93,6 +106,7 @@ class Visitor:
             if publication is None:
                 return count
             stored = self.relay.put(*publication)
+            self._places |= self.relay.places({publication.name: publication.data})
             if not acknowledged:
                 return count + 1
             if not stored:

@@ -11,8 +11,10 @@ from tests.support.household import Member
 from tests.support.relay import Relay, View, Visitor, introduce
 
 from lottisync.causality.vector_clock import Host
+from lottisync.entities import canonical
 from lottisync.entities.entity import HIGH
 from lottisync.relay.header import CHANNEL, Kind, Name, parts_of
+from lottisync.store import forgetting, lookups
 from lottisync.sync.local_state import LocalState
 
 STORES = ("space", "journal", "agent")
@@ -33,6 +35,10 @@ class World:
         self.visitors = [Visitor(Member(folder / f"device-{n}", n), self.relay, seed) for n in range(1, count + 1)]
         self.written: dict[tuple[str, Host, int], str] = {}
         self.words: list[bytes] = []
+        self.unseen: dict[tuple[str, str, str], int] = {}
+        """What was written (store, entity, word), by whom: unless one who had seen it has overwritten or deleted it."""
+        self.away: set[str] = set()
+        """Devices that nobody waits for with forgetting."""
         self.padding = 0
         """Bytes behind every word that is written: what makes several messages of a segment."""
         self.copied = False
@@ -48,17 +54,39 @@ class World:
         word = f"Secretword{self._count}"
         self.words.append(word.encode())
         kind = {"journal": "task", "agent": "agentMessage"}[store]
+        ident = f"e{entity if entity is not None else self._count}"
+        self._has_seen(member, store, ident)
         with member.stores[store].transaction(member.now, HIGH) as tx:
-            ident = f"e{entity if entity is not None else self._count}"
-            tx.put(ident, kind, {"title": word + self.chance.randbytes(self.padding).hex()})
+            tx.put(ident, kind, {"title": f"{word}.{self.chance.randbytes(self.padding).hex()}"})
             self.written[store, tx.host, tx.counter] = ident
+        self.unseen[store, ident, word] = at
 
     def delete(self, at: int, entity: int) -> None:
         member = self.visitors[at].member
+        self._has_seen(member, "journal", f"e{entity}")
         with member.stores["journal"].transaction(member.now, HIGH) as tx:
             if tx.entity(f"e{entity}") is not None:
                 tx.delete(f"e{entity}")
                 self.written["journal", tx.host, tx.counter] = f"e{entity}"
+
+    def _has_seen(self, member: Member, store: str, ident: str) -> None:
+        """What is here of an entity is overwritten, or deleted, by one who has seen it."""
+        for word in _words(member, store, ident):
+            self.unseen.pop((store, ident, word), None)
+
+    def leave(self, at: int) -> None:
+        """It is away, and retired: nobody waits for it any more; or it is back again."""
+        self.away ^= {self.visitors[at].member.id}
+
+    def forget(self, at: int, entity: int) -> None:
+        """Delete one thing more, and forget the deletions that all have seen who are waited for, however young."""
+        there = [number for number in range(1, 5) if _words(self.visitors[at].member, "journal", f"e{number}")]
+        if there:
+            self.delete(at, there[entity % len(there)])
+        member = self.visitors[at].member
+        waited_for = self.trusted(member) - self.away - {member.id}
+        with member.stores["journal"].transaction(member.now, None) as tx:
+            self.count["purged"] += forgetting.purge(tx, waited_for, min_age=0)
 
     def read(self, at: int, lie: str | None) -> None:
         self.count["lies"] += lie is not None
@@ -202,6 +230,8 @@ class World:
             with member.stores[store].reading() as reader:
                 if reader.knowledge().get(host, 0) >= counter:
                     entity = reader.entity(ident)
+                    if entity is None and lookups.forgotten(reader).get(host, 0) >= counter:
+                        continue
                     assert entity is not None, f"write {counter} of {host} is known and {ident} is not here"
                     assert entity.clock.get(host, 0) >= counter
 
@@ -229,6 +259,14 @@ class World:
             assert all(each.in_step for each in visitor.participant.standing(visitor.member.now)), (
                 visitor.participant.standing(visitor.member.now)
             )
+
+    def assert_nothing_lost(self) -> None:
+        """What a device that stays has written is there, if nobody has overwritten or deleted it who had seen it."""
+        staying = self.staying()
+        for (store, ident, word), author in self.unseen.items():
+            if self.visitors[author] in staying:
+                for visitor in staying:
+                    assert word in _words(visitor.member, store, ident), f"{word} of {ident} is lost"
 
     def assert_unreadable(self) -> None:
         """Nothing of what was written stands in what was put there; nor do the devices' ids, names or hosts."""
@@ -271,6 +309,14 @@ def _pair(one: Member, other: Member) -> None:
     for a, b in ((one, other), (other, one)):
         a.members.add_paired(f"device {b.number}", b.key.certificate, a.now)
     introduce(one, other)
+
+
+def _words(member: Member, store: str, ident: str) -> set[str]:
+    """The titles that an entity holds, those that are not shown among them."""
+    with member.stores[store].reading() as reader:
+        entity = reader.entity(ident)
+    titles = entity.registers.get("title", ()) if entity is not None else ()
+    return {str(canonical.decode(write.value)).partition(".")[0] for write in titles}
 
 
 def _summary(member: Member, store: str) -> tuple[bytes, bytes]:

@@ -11,7 +11,7 @@ from lottisync.causality.chain import ChainPart
 from lottisync.entities.version import Version
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame
-from lottisync.store import chain, forgetting
+from lottisync.store import chain, lookups
 from lottisync.sync.local_state import LocalState
 
 
@@ -41,7 +41,7 @@ def round_of(
             for host in chain.log_ends(ours)
             if (each := part_beyond(ours, host, here.get(host, 0), m.MAX_VALUES)) is not None
         ]
-        forgotten = dict(forgetting.forgotten(ours))
+        forgotten = dict(lookups.forgotten(ours))
     chains = [m.Chain(1, number, *each) for number, each in enumerate([*lacked, *parts])]
     begin = m.Begin(1, "journal", sender.knowledge(), forgotten, behind=False, count=sent)
     return [begin, *chains, *(m.Batch(1, number, batch) for number, batch in enumerate(batches, len(chains)))]

@@ -13,7 +13,7 @@ from lottisync.entities.entity import HIGH
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version, adds_to_digest, open_foreign
 from lottisync.journal.types import JOURNAL
-from lottisync.store import chain, fork
+from lottisync.store import chain, fork, lookups
 from lottisync.store.peer_chain import extend
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -38,7 +38,7 @@ def new_store(folder: Path, number: int = 1, schema: StoreSchema = JOURNAL) -> S
 def lacking(sender: Store, receiver: Store) -> tuple[list[Version], dict[Host, int], dict[Host, int]]:
     """What a round would send, the knowledge it would hand over, and the knowledge it was computed from."""
     with receiver.reading() as reader:
-        base, held = reader.knowledge(), reader.held_beyond()
+        base, held = reader.knowledge(), lookups.held_beyond(reader)
     snapshot = sender.snapshot()
     try:
         return snapshot.versions(snapshot.lacking(base, held)), snapshot.knowledge(), base

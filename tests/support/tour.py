@@ -35,6 +35,35 @@ PROPOSALS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 ASKS = ("request_attention", {"rationale": "The shop closes on Friday.", "minutes": 5, "urgency": 5})
 ALONE = ("--no-discovery", "--listen", "127.0.0.1:0")
+READING = frozenset(
+    [
+        "agent list",
+        "agent log",
+        "agent report",
+        "agent sent",
+        "agent show",
+        "conflicts",
+        "conflicts show",
+        "devices",
+        "devices browsers",
+        "doctor",
+        "history",
+        "pair --invitations",
+        "relay status",
+        "review",
+        "review ledger",
+        "review list",
+        "review log",
+        "review show",
+        "search",
+        "status",
+        "task list",
+        "task show",
+        "task time list",
+        "undo --list",
+    ]
+)
+"""What changes nothing, and is printed for people, too."""
 
 
 class Tour:
@@ -44,6 +73,7 @@ class Tour:
         self.folder, self.options_first = folder, options_first
         self.laptop, self.phone = folder / "laptop", folder / "phone"
         self.answers: Answers = {}
+        self.pages: list[tuple[str, str]] = []
 
     def note(self, command: str, line: str) -> Any:
         answer = unversioned(line)
@@ -58,6 +88,8 @@ class Tour:
         else:
             done = run_line(*words, "--json", "--home", str(place))
         assert done.code == code, (command, rest, done)
+        if command in READING or f"{command} {rest.split(' ')[0]}" in READING:
+            self.pages.append((f"{command} {rest}", run_line(*words, "--home", str(place)).out))
         return self.note(command, done.out)
 
     def whole(self) -> Answers:
@@ -105,6 +137,7 @@ class Tour:
             ("task note", "milk 'The shop has none.'"),
             ("task time add", "milk 25 'Walked to the shop'"),
             ("task category", "milk household"),
+            ("task language", "milk en"),
             ("task link", "milk blocks bread"),
             ("task label add", "milk shopping"),
             ("task label remove", "milk shopping"),

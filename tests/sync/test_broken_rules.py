@@ -17,7 +17,7 @@ from lottisync.entities.entity import HIGH
 from lottisync.entities.version import MAX_VERSION, Version
 from lottisync.journal.types import JOURNAL
 from lottisync.protocol import message as m
-from lottisync.store import chain, forgetting
+from lottisync.store import chain, damage, lookups
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
 from lottisync.sync.connection import Connection
@@ -47,10 +47,8 @@ async def test_sync_304_who_has_forgotten_what_the_sender_has_not_seen_refuses(m
     a, b = members
     b.put("gone", "Bread")
     await meet(a, b)
-    with b.stores["journal"].transaction(b.now, HIGH) as tx:
-        tx.delete("gone")
-    with b.stores["journal"].transaction(b.now, HIGH) as tx:
-        assert forgetting.purge(tx, [], min_age=0) == 1
+    b.delete("gone")
+    b.purge(min_age=0)
     a.put("t", "Milk")
     before = b.state()
     cable = await speaking(b, a, [*round_of(a, b, [written(a, "t")]), m.End(1, SUMMARY)])
@@ -204,9 +202,9 @@ def falsify(member: Member, ident: str, old: str, new: str) -> None:
     """Give a write other content under its own name, with the hash and the digest that belong to that content: a fault
     of a program, not of a disk. (A row without its own hash is damaged, and may not be written to: MEND-24.)"""
     with member.stores["journal"].transaction(member.now, None) as tx:
-        before = tx.raw_row(ident)
+        before = damage.raw_row(tx, ident)
         tx.execute("update journal_entities set serialized = replace(serialized, ?, ?) where id = ?", (old, new, ident))
-        after = tx.raw_row(ident)
+        after = damage.raw_row(tx, ident)
         assert before is not None
         assert after is not None
         tx.execute("update journal_entities set hash = ? where id = ?", (after.version.hash(), ident))
@@ -277,15 +275,13 @@ async def test_forget_7_a_round_carries_what_was_forgotten(members: list[Member]
     a, b = members
     a.put("gone", "Bread")
     await meet(a, b)
-    with a.stores["journal"].transaction(a.now, HIGH) as tx:
-        tx.delete("gone")
-    with a.stores["journal"].transaction(a.now, HIGH) as tx:
-        assert forgetting.purge(tx, [], min_age=0) == 1
+    a.delete("gone")
+    a.purge(min_age=0)
     await meet(a, b)
     assert in_step(a, b)
     assert b.title("gone") is None
     with a.stores["journal"].reading() as ours, b.stores["journal"].reading() as theirs:
-        assert forgetting.forgotten(ours) == forgetting.forgotten(theirs) != {}
+        assert lookups.forgotten(ours) == lookups.forgotten(theirs) != {}
 
 
 async def test_sync_31_a_store_that_does_not_exist_here_is_refused(members: list[Member]) -> None:

@@ -90,6 +90,17 @@ async def searching(world: World, polite: Callable[[str], bool] = lambda device:
         tasks.cancel_scope.cancel()
 
 
+@contextlib.asynccontextmanager
+async def closed_door() -> AsyncIterator[tuple[World, Dialling]]:
+    """Looking for a device at the one address that worked, where nothing listens now."""
+    world = World()
+    world.closed = {RIGHT}
+    async with searching(world) as dialling:
+        dialling.search([B])
+        dialling.know(B, [(RIGHT, Source.WORKED)])
+        yield world, dialling
+
+
 async def test_meet_11_forty_dead_addresses_do_not_delay_a_meeting() -> None:
     """Before, they were tried one after the other, three to five seconds each."""
     world = World()
@@ -119,11 +130,7 @@ async def test_meet_12_no_more_attempts_are_under_way_than_the_limit() -> None:
 
 
 async def test_meet_13_an_address_that_fails_is_left_in_peace_longer_and_longer() -> None:
-    world = World()
-    world.closed = {RIGHT}
-    async with searching(world) as dialling:
-        dialling.search([B])
-        dialling.know(B, [(RIGHT, Source.WORKED)])
+    async with closed_door() as (world, dialling):
         await anyio.sleep(600)
         times = [at for at, _ in world.dials]
         gaps = [later - earlier for earlier, later in pairwise(times)]
@@ -137,11 +144,7 @@ async def test_meet_13_an_address_that_fails_is_left_in_peace_longer_and_longer(
 
 
 async def test_meet_13_news_end_the_pause() -> None:
-    world = World()
-    world.closed = {RIGHT}
-    async with searching(world) as dialling:
-        dialling.search([B])
-        dialling.know(B, [(RIGHT, Source.WORKED)])
+    async with closed_door() as (world, dialling):
         await anyio.sleep(300)
         world.closed, world.answers[RIGHT] = set(), B
         heard = anyio.current_time()
@@ -272,11 +275,7 @@ async def test_meet_313_a_connection_ends_what_is_said_of_addresses_that_fail() 
 
 
 async def test_meet_43_each_attempt_is_the_last_one() -> None:
-    world = World()
-    world.closed = {RIGHT}
-    async with searching(world) as dialling:
-        dialling.search([B])
-        dialling.know(B, [(RIGHT, Source.WORKED)])
+    async with closed_door() as (world, dialling):
         await anyio.sleep(120)
         [known] = dialling.known(B)
         assert known.tried == world.began + world.dials[-1][0]

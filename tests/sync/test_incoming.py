@@ -15,7 +15,8 @@ from lottisync.entities.entity import HIGH
 from lottisync.entities.version import Version
 from lottisync.protocol import message as m
 from lottisync.store.check import broken_invariants
-from lottisync.store.forgetting import entity_key, forgotten
+from lottisync.store.forgetting import entity_key
+from lottisync.store.lookups import forgotten
 from lottisync.store.store import Store
 from lottisync.sync import outgoing
 from lottisync.sync.exchange import Exchange

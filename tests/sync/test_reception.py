@@ -17,7 +17,7 @@ from lottisync.device.addresses import give
 from lottisync.device.peers import known_hosts
 from lottisync.net import tls
 from lottisync.net.address import Address
-from lottisync.net.doorway import EACH, KEPT, PLACES
+from lottisync.net.doorway import EACH, KEPT, SLOTS
 from lottisync.sync.engine import Engine
 from lottisync.sync.reception import EACH_DEVICE
 
@@ -68,7 +68,7 @@ async def stranger(port: int, host: str, connections: int = 50) -> AsyncIterator
 
 
 async def test_rel_d4_one_stranger_that_holds_connections_keeps_no_device_from_linking(members: list[Member]) -> None:
-    """NET-22, SYNC-39: before, one address took all the places, for as long as it liked."""
+    """NET-22, SYNC-39: before, one address took all the slots, for as long as it liked."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     async with running(first), stranger(first.port, "127.0.0.2"):
@@ -85,9 +85,9 @@ async def test_rel_d4_many_strangers_leave_places_for_addresses_that_are_known(m
     give(a.space, b.device, Address(HERE, 1), a.now)
     first, second = engine_of(a), engine_of(b)
     async with running(first), contextlib.AsyncExitStack() as strangers:
-        for number in range(2, 2 + PLACES // EACH + 1):
+        for number in range(2, 2 + SLOTS // EACH + 1):
             await strangers.enter_async_context(stranger(first.port, f"127.0.0.{number}", 2 * EACH))
-        await until(lambda: first._reception.unproved == PLACES - KEPT)
+        await until(lambda: first._reception.unproved == SLOTS - KEPT)
         introduce(b, a, first.port)
         async with running(second):
             await until(lambda: in_step(a, b))

@@ -12,7 +12,6 @@ from tests.support.messages import HAVE
 
 from lottisync.daemon.stores import STORES
 from lottisync.device.space import SPACE
-from lottisync.entities.entity import HIGH
 from lottisync.entities.schema import EntityType, StoreSchema, schema
 from lottisync.protocol import message as m
 from lottisync.store import forgetting
@@ -157,8 +156,7 @@ async def test_forget_11_nobody_waits_for_a_device_that_does_not_have_the_store(
     await meet(a, b, done=lambda: same("journal", a, b) and same("space", a, b))
     assert forgetting.waited_for("recipe-book", a.stores, [b.device]) == set()
     assert forgetting.waited_for("space", a.stores, [b.device]) == {b.device}
-    with a.stores["recipe-book"].transaction(a.now, HIGH) as tx:
-        tx.delete("soup")
+    a.delete("soup", store="recipe-book")
     with a.stores["recipe-book"].transaction(a.now, None) as tx:
         waited_for = forgetting.waited_for("recipe-book", a.stores, [b.device])
         assert forgetting.purge(tx, waited_for, min_age=0) == 1

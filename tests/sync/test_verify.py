@@ -11,7 +11,7 @@ from tests.support.household import Member, in_step, until
 from lottisync.entities.entity import HIGH, Entity
 from lottisync.entities.registers import Registers
 from lottisync.protocol import message as m
-from lottisync.store import doorbell, mending
+from lottisync.store import damage, doorbell, mending
 from lottisync.store.doorbell import Bell
 from lottisync.sync import scrub, verification
 from lottisync.sync.comparisons import UNASKED_COMPARISONS, Verified
@@ -250,7 +250,7 @@ async def test_mend_11_a_comparison_that_is_given_up_takes_no_damage_for_good(me
         await until(lambda: mine.conversation.verified and theirs.conversation.verified)
         assert not mine.conversation.verified["journal"].comparable
         with a.stores["journal"].reading() as reader:
-            row = reader.raw_row("t3")
+            row = damage.raw_row(reader, "t3")
         assert row is not None
         assert row.version.hash() != row.hash
         mine.conversation.local_change()
@@ -272,7 +272,7 @@ async def test_mend_11_what_was_not_compared_to_the_end_is_not_repaired(members:
         given_up.end(a.now)
         given_up.close()
         with a.stores["journal"].reading() as reader:
-            row = reader.raw_row("t3")
+            row = damage.raw_row(reader, "t3")
     assert row is not None
     assert row.version.hash() != row.hash
 

@@ -16,15 +16,16 @@ from lottisync.agents.run_key import user_initiated
 from lottisync.agents.wake import wake
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
-from lottisync.journal import names, tasks
+from lottisync.journal import checklist, names, task_values, tasks, time_entry
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.problem import Problem
 from lottisync.review.inbox import Inbox
 from lottisync.review.item_view import ItemView
 from lottisync.review.precedence import PERSON
 from lottisync.review.verdict import Verdicts
+from lottisync.store.instant import iso
 
-OTHER = "t2"
+OTHER, GONE = "t2", "t4"
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänswitwenrentenauszahlungsstelle"
 DAY = 24 * 3_600_000
 REPORT: dict[str, Any] = {
@@ -57,6 +58,14 @@ def _add_tasks(home: TaskHome) -> None:
         tasks.add_item(tx, "i2", OTHER, f"Call the {LONG}")
         tasks.check_item(tx, "i2", checked=True)
         tasks.set_link(tx, TASK, "blocks", OTHER)
+        tasks.edit_task(tx, TASK, task_values.language_fields("en"))
+        tasks.add_item(tx, "i3", TASK, f"Ask the {LONG} again")
+        checklist.archive_item(tx, "i3")
+        time_entry.start(tx, "e1", TASK, f"On the phone with the {LONG}", iso(tx.now))
+        tasks.add_task(tx, GONE, f"Write to the {LONG}")
+    with home.journal.transaction(clock.now(), PERSON) as tx:
+        tasks.delete_task(tx, GONE)
+    with home.journal.transaction(clock.now(), PERSON) as tx:
         names.label_task(tx, TASK, [names.find_or_make(tx, "label", "household")])
 
 

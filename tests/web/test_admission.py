@@ -240,3 +240,19 @@ def test_web_66_files_that_are_damaged_let_nobody_in(phone: Phone, tmp_path: Pat
     assert phone.client.get("/inbox").status_code == 401
     (home / "web-admission.json").write_bytes(b"\xff")
     assert phone.enter("2222-2222-2222") == 403
+
+
+def test_web_720_a_browser_of_the_network_neither_sets_nor_sees_the_command_that_is_run(phone: Phone) -> None:
+    """WEB-720, WEB-721, WEB-64"""
+    phone.let_in()
+    config = phone.visitor.home.path / "config.toml"
+    for name, value in (("on-pending.command", "rm -r /"), ("on-pending.after", "5"), ("on-pending.device", "phone")):
+        status, text = phone.post("/settings", name=name, value=value)
+        assert (status, text.partition(":")[0]) == (403, "only-here")
+    assert not config.exists()
+    assert "is set" not in phone.client.get("/settings").text
+    config.write_text('on-pending.command = ["curl", "-H", "Authorization: top secret"]\n')
+    page = phone.client.get("/settings").text
+    assert "secret" not in page
+    assert 'id="value-on-pending.command" name="value" type="text" value="is set"' in page
+    assert "top secret" in phone.visitor.get("/settings")

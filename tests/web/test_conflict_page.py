@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from tests.support.command_line import run_here
 from tests.support.proposals import propose
 from tests.support.stores import send
 from tests.web.visitor import PROPOSED, TASK, TITLE, Visitor
@@ -108,3 +109,24 @@ def test_web_622_two_categories_that_conflict_are_called_by_their_names(visitor:
     page = visitor.get("/conflicts")
     for text in ("Category", '<p class="side">Garden</p>', '<p class="side">House</p>'):
         assert text in page
+
+
+def test_web_680_each_decision_is_one_conflict_on_every_page(visitor: Visitor, tmp_path: Path) -> None:
+    """WEB-680: a status has a reason that goes with it, and a title is another decision about the same task."""
+    other = TaskHome.create(tmp_path / "other", "phone")
+    send(visitor.home.journal, other.journal)
+    for store, title, status in (
+        (other.journal, "Theirs", {"status": "BLOCKED", "statusReason": "no pump"}),
+        (visitor.home.journal, "Mine", {"status": "ON HOLD", "statusReason": "too cold"}),
+    ):
+        with store.transaction(now(), PERSON) as tx:
+            tasks.edit_task(tx, TASK, {"title": title, **status})
+    send(other.journal, visitor.home.journal)
+    other.close()
+    page = visitor.get("/conflicts")
+    assert len(re.findall('<section class="card" id="conflict-', page)) == 2
+    assert "2 fields were written on two devices at once." in page
+    for each in (page, visitor.get("/inbox")):
+        assert ", 2 conflicts<" in each
+    shown = run_here("conflicts", "--json", home=visitor.home.path).json
+    assert len(shown["conflicts"]) == 2

@@ -16,6 +16,7 @@ from lottisync.device.invitation_server import InvitationServer
 from lottisync.device.membership import put_membership
 from lottisync.device.pairing import LOOPBACK, admit, own_side
 from lottisync.identity.invitation import parse_invitation
+from lottisync.identity.pairing_message import PairingError
 from lottisync.identity.statement import MembershipRecord
 from lottisync.net.address import Address
 from lottisync.net.pairing import accept
@@ -128,6 +129,7 @@ def test_web_81_a_phone_sees_no_code_and_does_none_of_this(visitor: Visitor) -> 
 
 
 def test_web_82_a_device_that_was_taken_out_stays_out(visitor: Visitor, server: TaskHome) -> None:
+    """WEB-82, PAIR-680: and it is told so; it took itself for paired."""
     take_in(visitor, server)
     visitor.home.members.revoke(server.id, (), clock.now())
     with answering(visitor):
@@ -135,8 +137,10 @@ def test_web_82_a_device_that_was_taken_out_stays_out(visitor: Visitor, server: 
         shown = visitor.site.pairing.shown
         assert shown is not None
         before = visitor.site.picture()
-        anyio.run(lambda: pairing.pair(server, shown.code, at=Address("127.0.0.1", shown.port)))
+        with pytest.raises(PairingError) as refused:
+            anyio.run(lambda: pairing.pair(server, shown.code, at=Address("127.0.0.1", shown.port)))
         page = settled(visitor, before)
+    assert (refused.value.code, refused.value.from_peer) == ("revoked", True)
     assert "was taken out for good here, and stays out" in page
     assert status_of(visitor, server.id)[1] == "revoked"
 

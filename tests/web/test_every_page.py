@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
-from tests.support.command_line import run_here
 from tests.support.daemons import daemon
-from tests.web.full_home import OTHER, fill
-from tests.web.test_in_a_browser import PATIENCE, browser, pytestmark, violations
+from tests.web.full_home import GONE, OTHER, fill
+from tests.web.test_in_a_browser import browser, let_in, opened, pytestmark, violations
 from tests.web.visitor import TASK
 
 from lottisync.daemon.home import TaskHome
@@ -35,6 +34,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]
 def pages(agent_id: str) -> list[str]:
     return [
         *("/inbox?since=1", "/tasks", "/tasks?show=done&q=x", f"/tasks/{TASK}?since=1", f"/tasks/{OTHER}?since=1"),
+        *("/tasks?show=deleted", f"/tasks/{GONE}"),
         *("/tasks/t3", "/tasks/nothing", f"/agents/{agent_id}", f"/agents/{agent_id}?ask=destroy", "/conflicts"),
         *("/devices", "/activity", "/activity?by=agent", "/settings", "/enter?token=x"),
     ]
@@ -42,11 +42,8 @@ def pages(agent_id: str) -> list[str]:
 
 def entered(context: BrowserContext, home: Path) -> tuple[Page, str]:
     """A page that was let in, whatever its language is, and where the pages are. It shows a code and an invitation."""
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE)
-    page.goto(run_here("open", "--print", home=home).out.strip())
-    page.get_by_role("button").click()
-    page.wait_for_url("**/inbox")
+    page = opened(context)
+    let_in(page, home)
     base = page.url.removesuffix("/inbox")
     page.goto(base + "/devices")
     for verb, shown in (("show", ".code"), ("invite", ".invitation")):

@@ -2,15 +2,18 @@
 
 from pathlib import Path
 
+import pytest
 from tests.daemon.conftest import homes, template
 from tests.support.daemons import daemon, introduce
 from tests.web.visitor import TASK, furnish
+from tests.web.visitor import Visitor as InProcess
 from tools.bench.live import Visitor
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
-from lottisync.journal import tasks
+from lottisync.journal import task_list, tasks
 from lottisync.review.precedence import PERSON
+from lottisync.store.store import Store
 from lottisync.web.access import read_door
 
 __all__ = ["homes", "template"]
@@ -36,3 +39,23 @@ def test_web_610_a_page_hears_of_each_change_that_a_sync_brings(homes: tuple[Pat
                     while f"Title {number}" not in visitor.get("/tasks"):
                         assert next(events) == "data: changed"
         home.close()
+
+
+def test_web_731_what_is_written_while_a_page_is_built_is_told_by_its_stream(
+    visitor: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """WEB-731: the page was read before, so its picture is that of before."""
+    read = task_list.counted_page_of
+
+    def read_and_written_to(file: Path, journal: Store, wanted: task_list.Wanted) -> tuple[task_list.Page, int]:
+        found = read(file, journal, wanted)
+        with journal.transaction(clock.now(), PERSON) as tx:
+            tasks.edit_task(tx, TASK, {"title": "Written meanwhile"})
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(task_list, "counted_page_of", read_and_written_to)
+        page = visitor.get("/tasks")
+    assert "Written meanwhile" not in page
+    assert f'data-picture="{visitor.site.picture()}"' not in page
+    assert f'data-picture="{visitor.site.picture()}"' in visitor.get("/tasks")

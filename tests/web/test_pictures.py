@@ -41,10 +41,10 @@ def test_the_pictures_of_the_docs(homes: tuple[Path, Path], browser: Browser, fo
         with daemon(phone):
             expect(page.locator("main")).to_contain_text("connected now")
             expect(page.locator("#lede")).to_contain_text("has everything")
-        opened = TaskHome.open(home)
-        with opened.journal.transaction(clock.now(), PERSON) as tx:
+        held = TaskHome.open(home)
+        with held.journal.transaction(clock.now(), PERSON) as tx:
             tasks.edit_task(tx, TASK, {"due": "2026-12-09"})
-        opened.close()
+        held.close()
         for name, path, width, height in TAKEN:
             page.set_viewport_size({"width": width, "height": height})
             page.goto(base + path)

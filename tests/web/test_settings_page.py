@@ -4,6 +4,7 @@ import pytest
 from tests.web.visitor import TASK, Visitor
 
 from lottisync.agents import switch
+from lottisync.daemon.settings import OnPending, read_settings
 
 
 def test_web_85_a_setting_is_kept_in_the_devices_file(visitor: Visitor) -> None:
@@ -24,6 +25,29 @@ def test_web_85_what_is_no_setting_changes_nothing(visitor: Visitor, name: str, 
 def test_web_85_a_file_that_cannot_be_read_is_said(visitor: Visitor) -> None:
     (visitor.home.path / "config.toml").write_text("agents = perhaps")
     assert "config.toml is not TOML" in visitor.get("/settings")
+
+
+def test_web_720_the_command_that_calls_is_set_on_this_machine(visitor: Visitor) -> None:
+    """WEB-720: as `config set` reads it, with its sentences."""
+    config = visitor.home.path / "config.toml"
+    assert "command" in visitor.post("/settings", 400, name="on-pending.after", value="5")
+    assert not config.exists()
+    page = visitor.post("/settings", name="on-pending.command", value="notify-send 'Proposals <wait>'")
+    assert 'value="notify-send &#39;Proposals &lt;wait&gt;&#39;"' in page
+    visitor.post("/settings", name="on-pending.after", value="5")
+    visitor.post("/settings", name="on-pending.device", value="desktop")
+    kept = config.read_text()
+    assert read_settings(visitor.home.path).on_pending == OnPending(["notify-send", "Proposals <wait>"], "desktop", 5)
+    for name, value, said in (
+        ("on-pending.after", "soon", "is a number of minutes"),
+        ("on-pending.command", "notify-send 'x", "No closing quotation"),
+        ("on-pending.command", "", "command"),
+    ):
+        assert said in visitor.post("/settings", 400, name=name, value=value)
+    assert config.read_text() == kept
+    for name in ("on-pending.after", "on-pending.device", "on-pending.command"):
+        visitor.post("/settings", name=name, value="")
+    assert config.read_text() == ""
 
 
 def off(visitor: Visitor) -> bool:

@@ -6,8 +6,12 @@ import pytest
 from tests.support.proposals import propose
 from tests.web.visitor import ITEM, PROPOSED, TASK, Visitor
 
+from lottisync.agents.task_agent import agent_for_task
 from lottisync.journal import tasks
 from lottisync.review.precedence import PERSON
+from lottisync.store.forgetting import MIN_AGE
+from lottisync.store.instant import iso
+from lottisync.web import words
 from lottisync.web.task_page import SAID, VERBS
 
 
@@ -230,3 +234,87 @@ def test_web_622_a_task_is_put_into_a_category_and_out_of_it(visitor: Visitor) -
     assert "Category" in page
     assert str(first) not in page
     assert "categoryId" not in page
+
+
+# -- put away, timers, language, deleted tasks, agents
+
+
+def test_web_722_an_item_is_put_away_and_put_back(visitor: Visitor) -> None:
+    """WEB-722, WEB-30: `task item archive`."""
+    at = f"/tasks/{TASK}"
+    page = visitor.post(at, verb="archive-item", item=ITEM)
+    assert [item.id for item in page_of(visitor).archived] == [ITEM]
+    assert "1 archived item" in page
+    assert f'id="item-{ITEM}"' not in page
+    assert "Put back on the checklist: Find the manual" in page
+    page = visitor.post(at, verb="put-back", item=ITEM)
+    assert "archived item" not in page
+    assert [item.id for item in page_of(visitor).items] == [ITEM]
+    assert "There is no checklist item nothing" in visitor.post(at, 400, verb="archive-item", item="nothing")
+
+
+def test_web_723_a_timer_is_started_stopped_and_its_time_taken_away(visitor: Visitor) -> None:
+    """WEB-723, WEB-30: `task time`. The timer that ran is stopped."""
+    at, now = f"/tasks/{TASK}", visitor.now()
+    visitor.now = lambda: now
+    assert "The timer runs." in visitor.post(at, verb="start-timer", value="")
+    visitor.now = lambda: now + 25 * 60_000
+    page = visitor.post(at, verb="start-timer", value="On the phone with the fitter")
+    assert page.count("The timer runs.") == 1
+    assert page_of(visitor).minutes_spent == 25
+    visitor.now = lambda: now + 30 * 60_000
+    first, second = page_of(visitor).times
+    page = visitor.post(at, verb="stop-timer", item=second.id)
+    assert "The timer runs." not in page
+    assert "30 min in all" in page
+    visitor.post(at, verb="remove-time", item=first.id)
+    assert [(each.text, each.minutes) for each in page_of(visitor).times] == [("On the phone with the fitter", 5)]
+    assert "is a note" in visitor.post(at, 400, verb="stop-timer", item="n1")
+
+
+def test_web_724_the_language_of_a_task_is_the_persons(visitor: Visitor) -> None:
+    """WEB-724, WEB-30: `task language`."""
+    at = f"/tasks/{TASK}"
+    page = visitor.post(at, verb="language", value=" DE ")
+    assert (visitor.task.language_code, visitor.task.language_source) == ("de", "user")
+    assert '<h1 lang="de"' in page
+    assert "language: de" in page
+    assert "A language is a code of ISO 639-1" in visitor.post(at, 400, verb="language", value="xx")
+    assert "without a language" in visitor.post(at, verb="language", value="")
+    assert visitor.task.language_code is None
+
+
+def test_web_725_a_deleted_task_is_listed_and_brought_back(visitor: Visitor) -> None:
+    """WEB-725, WEB-30: `task list --deleted`, `task undelete`."""
+    now = visitor.now() + 60_000
+    visitor.now = lambda: now
+    until = words.day(iso(now + MIN_AGE)[:10])
+    assert f'id="task-{TASK}"' not in visitor.get("/tasks?show=deleted")
+    visitor.post(f"/tasks/{TASK}", verb="delete")
+    listed = visitor.get("/tasks?show=deleted")
+    assert f'id="task-{TASK}"' in listed
+    assert f"kept until {until}" in listed
+    gone = visitor.get(f"/tasks/{TASK}", 404)
+    assert "Bring this task back" in gone
+    assert until in gone
+    page = visitor.post(f"/tasks/{TASK}", verb="undelete")
+    assert '<h1 lang="" id="task-title" data-live>Book the yearly' in page
+    assert [item.id for item in page_of(visitor).items] == [ITEM]
+    assert "There is no deleted task" in visitor.post(f"/tasks/{TASK}", 400, verb="undelete")
+    assert "Bring this task back" not in visitor.get("/tasks/nothing", 404)
+
+
+def test_web_726_an_agent_is_made_for_a_task(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """WEB-726, WEB-30: `agent create`."""
+    monkeypatch.setenv("LOTTISYNC_MODEL", "small")
+    at = f"/tasks/{TASK}"
+    assert "Let an agent mind this task" in visitor.get(at)
+    assert "name has 1 to" in visitor.post(at, 400, verb="create-agent", name=" ")
+    page = visitor.post(at, verb="create-agent", name="Mina", model="")
+    assert "Mina minds this task." in page
+    assert "Let an agent mind this task" not in page
+    with visitor.home.agent.reading() as reader:
+        made = agent_for_task(reader, TASK)
+    assert made is not None
+    assert (made.home_device, made.config["model"]) == (visitor.home.key.device_id, "small")
+    assert "There is no task" in visitor.post("/tasks/nothing", 404, verb="create-agent", name="Mina")

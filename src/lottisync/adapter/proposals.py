@@ -21,7 +21,7 @@ from lottisync.adapter.wire_entity import BadRequest
 from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.schema import derived_id
-from lottisync.journal import guard, tasks
+from lottisync.journal import guard, task_values, tasks
 from lottisync.journal.actions.add_checklist_item import AddChecklistItem
 from lottisync.journal.actions.set_task_language import SetTaskLanguage
 from lottisync.journal.actions.update_checklist_item import UpdateChecklistItem
@@ -39,16 +39,17 @@ from lottisync.review.projection import project
 from lottisync.review.proposal_record import decisions
 from lottisync.review.retraction import open_proposals
 from lottisync.review.verdict import Verdicts
+from lottisync.store import lookups
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
 AGENT = "adapter-agent"
 """Who proposes, unless a request names another `agent`."""
 CHECKS: Mapping[str, Callable[[Any], Any]] = {
-    "title": tasks.checked_title,
-    "priority": tasks.checked_priority,
-    "due": lambda value: None if value is None else tasks.checked_day(value),
-    "estimate": lambda value: None if value is None else tasks.checked_minutes(value),
+    "title": task_values.checked_title,
+    "priority": task_values.checked_priority,
+    "due": lambda value: None if value is None else task_values.checked_day(value),
+    "estimate": lambda value: None if value is None else task_values.checked_minutes(value),
     "categoryId": lambda value: value,
 }
 """The fields of `task.edit`, beside `status` and `labels`."""
@@ -243,7 +244,7 @@ class ProposalOperations:
         with self._journal(request).transaction(r.now(request), PERSON) as tx:
             for name, value in values.items():
                 if name == "status":
-                    fields |= tasks.checked_status(value, values.get("statusReason") or request.get("reason"))
+                    fields |= task_values.checked_status(value, values.get("statusReason") or request.get("reason"))
                 elif name == "labels":
                     fields |= self._labels(tx, task_id, value)
                 elif name in CHECKS:
@@ -281,7 +282,7 @@ class ProposalOperations:
         with journal.reading() as reader:
             tasks.page(reader, task_id)
             knowledge = reader.knowledge()
-            beyond = [Dot(host, counter) for host, counter, _ in reader.held_beyond()]
+            beyond = [Dot(host, counter) for host, counter, _ in lookups.held_beyond(reader)]
         with agents.reading() as reader:
             run = request.get("run") or f"run-{reader.host}-{reader.counter}"
         agent_id = request.get("agent", AGENT)

@@ -48,6 +48,7 @@ from lottisync.review import history, retraction
 from lottisync.review.ledger import Ledger, Placed
 from lottisync.review.precedence import PERSON
 from lottisync.review.proposal import created_id
+from lottisync.store import lookups
 from lottisync.store.instant import there
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -262,8 +263,8 @@ def _linked(journal: Reader, agents: Reader, agent: Agent, task_id: str) -> tupl
     """Tasks that the task is linked with and that the agent may see, with what their agents say (S3-63); and the ids of
     all tasks of which that may speak."""
     told_of: set[str] = set()
-    ends = [("linkedTo", end) for end in journal.ends_from(task_id, ENTRY_LINK)]
-    ends += [("linkedFrom", end) for end in journal.ends_to(task_id, ENTRY_LINK)]
+    ends = [("linkedTo", end) for end in lookups.ends_from(journal, task_id, ENTRY_LINK)]
+    ends += [("linkedFrom", end) for end in lookups.ends_to(journal, task_id, ENTRY_LINK)]
     found = []
     for direction, other_id in ends:
         entity = journal.entity(other_id)
@@ -272,7 +273,7 @@ def _linked(journal: Reader, agents: Reader, agent: Agent, task_id: str) -> tupl
         task = view(entity, Task)
         if not admission.may_see(journal, agent, task):
             continue
-        others = agents.ends_to(other_id, "agent_task")
+        others = lookups.ends_to(agents, other_id, "agent_task")
         reports = [said for other in others if (said := _own_report(journal, agents, other)) is not None]
         told_of |= {other_id, *(_reported(reports[0]) if reports else ())}
         found.append(
@@ -314,7 +315,7 @@ def withheld(journal: Reader, agents: Reader, agent_id: str, task_id: str, now: 
     may not be sent again."""
     proposed = (placed for placed in Ledger.read(agents, now, task_id).placed() if placed.set.agent_id == agent_id)
     named = {ident for placed in proposed for ident in (*texts(placed.item.args), _made(placed))}
-    named |= {*journal.ends_from(task_id, ENTRY_LINK), *journal.ends_to(task_id, ENTRY_LINK)}
+    named |= {*lookups.ends_from(journal, task_id, ENTRY_LINK), *lookups.ends_to(journal, task_id, ENTRY_LINK)}
     # The last report lists all that the agent's other words may speak of.
     named |= _reported(report.latest_report(agents, agent_id))
     return tuple(ident for ident in sorted(named) if never_sent.is_withheld(journal, ident))

@@ -48,6 +48,11 @@ def choice(agent: Agent) -> Choice:
     return Choice(model if isinstance(model, str) else None, endpoint if isinstance(endpoint, str) else None)
 
 
+def model_named(given: str | None, environ: Mapping[str, str]) -> str:
+    """The model that a new agent asks for: the one that was given, else that of the environment, else the usual one."""
+    return (given or "").strip() or environ.get("LOTTISYNC_MODEL") or DEFAULT_MODEL
+
+
 def model_for(chosen: Choice, endpoints: Mapping[str, Endpoint], environ: Mapping[str, str]) -> OpenAIModel:
     """The model of that choice. Raises `Problem` if this device has no such endpoint, or none at all. Without an
     endpoint, LOTTISYNC_MODEL overrules the agent's model."""

@@ -31,6 +31,7 @@ from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.path import split
 from lottisync.journal.types import ENTRY_LINK
 from lottisync.review.precedence import PERSON
+from lottisync.store import lookups
 from lottisync.store.reader import Reader
 
 SILENT = frozenset({"receipts", "rank", "knowledge", "createdAt", "suppressedLabels"})
@@ -75,7 +76,7 @@ class MatchIds(msgspec.Struct, frozen=True):
 
 def match_ids(reader: Reader, entity: Entity) -> MatchIds:
     near = {entity.id, *(str(entity.value(path)) for path in ("taskId", FROM_ID, TO_ID) if entity.value(path))}
-    linked = {*reader.ends_from(entity.id, ENTRY_LINK), *reader.ends_to(entity.id, ENTRY_LINK)}
+    linked = {*lookups.ends_from(reader, entity.id, ENTRY_LINK), *lookups.ends_to(reader, entity.id, ENTRY_LINK)}
     return MatchIds(frozenset(near), frozenset(linked - {entity.id}))
 
 

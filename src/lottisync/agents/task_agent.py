@@ -12,6 +12,7 @@ from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.types import Task
 from lottisync.review.precedence import PERSON
+from lottisync.store import lookups
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -80,7 +81,7 @@ def create_task_agent(
 def agent_for_task(reader: Reader, task_id: str) -> Agent | None:
     """The agent that minds the task, found by its `agent_task` link; a destroyed one minds nothing.
     Of several (another program may link more) the newest, then the one with the greatest id."""
-    linked = [reader.entity(end) for end in reader.ends_to(task_id, "agent_task")]
+    linked = [reader.entity(end) for end in lookups.ends_to(reader, task_id, "agent_task")]
     minding = [view(entity, Agent) for entity in linked if entity is not None and entity.type == "agent"]
     living = [found for found in minding if found.lifecycle != DESTROYED]
     return max(living, key=lambda found: (found.created_at, found.id), default=None)

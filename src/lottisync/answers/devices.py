@@ -152,12 +152,12 @@ class Reminder(msgspec.Struct, frozen=True, rename="camel"):
 
 class Overview(msgspec.Struct, frozen=True, rename="camel"):
     """This device. `daemon` is null if none runs, and so is `nearby`: how many devices are near that it is not paired
-    with. `damaged`: rows whose content is not what was stored, as `STORE/ID`. `peers`: the other devices in use.
-    `proposalsWaiting`: how many proposals wait for the person; null if they could not be counted. `agentsOff`: the
-    person has turned all agents off. `paused`: agents whose budget of the day is used. `attention`: what agents want
-    the person to look at. `reminders`: what the person wanted to be reminded of. `conflicts`: how many decisions the
-    person has to make about what two devices wrote at once. `clockDoubt`: why this device's own
-    clock cannot be right, or null."""
+    with. `damaged`: rows whose content is not what was stored, as `STORE/ID`. `unusable`: the stores that do not sync
+    because their file cannot be used, and why. `peers`: the other devices in use. `proposalsWaiting`: how many
+    proposals wait for the person; null if they could not be counted. `agentsOff`: the person has turned all agents
+    off. `paused`: agents whose budget of the day is used. `attention`: what agents want the person to look at.
+    `reminders`: what the person wanted to be reminded of. `conflicts`: how many decisions the person has to make about
+    what two devices wrote at once. `clockDoubt`: why this device's own clock cannot be right, or null."""
 
     id: DeviceId
     name: str
@@ -165,6 +165,7 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     daemon: Daemon | None
     nearby: int | None
     damaged: list[str]
+    unusable: dict[str, str]
     runs_twice: bool
     copies: list[Copy]
     stores: dict[str, StoreState]

@@ -23,14 +23,15 @@ from lottisync.answers.agents import (
 )
 from lottisync.cli import completion
 from lottisync.cli.terminal import MARGIN, Terminal, common, cut, short
-from lottisync.cli.times import local
+from lottisync.cli.times import SECONDS, TIME_OF_DAY, local
 from lottisync.cli.watch import watchable
 from lottisync.daemon.agent_page import agent_page, cost
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
-from lottisync.journal import tasks
-from lottisync.language import marked, number, say, several
+from lottisync.journal import finding
+from lottisync.language import marked, number, say, several, translated
 from lottisync.problem import Problem
+from lottisync.store import lookups
 from lottisync.store.reader import Reader
 
 UNKNOWN = marked("(unknown)")
@@ -87,12 +88,12 @@ def _show_page(terminal: Terminal, page: AgentAnswer, which: str) -> None:
     terminal.fact("home", page.home.name or say(UNKNOWN))
     model = page.model or DEFAULT_MODEL
     terminal.fact("model", say("{model} at {server}", model=model, server=page.endpoint) if page.endpoint else model)
-    terminal.fact("woke", page.last_wake_at or say("never"))
-    for label, known in ((marked("again"), page.next_wake_at), (marked("fails"), page.failures)):
+    terminal.fact("woke", local(page.last_wake_at) or say("never"))
+    for label, known in ((marked("again"), local(page.next_wake_at)), (marked("fails"), page.failures)):
         if known:
             terminal.fact(label, known)
     for name, at in page.timers.items():
-        terminal.fact("timer", say("{name} at {at}", name=name, at=at))
+        terminal.fact("timer", say("{name} at {at}", name=name, at=local(at)))
     if page.changes_waiting:
         terminal.fact("waits", several("{count} change", "{count} changes", page.changes_waiting))
     terminal.fact("cost", _cost(page))
@@ -108,9 +109,13 @@ def _show_page(terminal: Terminal, page: AgentAnswer, which: str) -> None:
             "yellow",
         )
     if page.failed_because and not page.asleep_because:
-        terminal.line(say("The last wake failed: {failed_because}", failed_because=page.failed_because), "red")
+        terminal.line(
+            say("The last wake failed: {failed_because}", failed_because=translated(page.failed_because)), "red"
+        )
     if page.asleep_because:
-        terminal.line(say("It sleeps, after {asleep_because}", asleep_because=page.asleep_because), "bold red")
+        terminal.line(
+            say("It sleeps, after {asleep_because}", asleep_because=translated(page.asleep_because)), "bold red"
+        )
         terminal.line(say("When that is mended: lottisync agent resume"))
     if page.home.offered:
         seen = local(page.home.last_seen_at) or say("for as long as this device remembers")
@@ -202,7 +207,7 @@ def _show_report(terminal: Terminal, found: Agent, content: dict[str, Any]) -> N
             for line in content[key]:
                 terminal.line(f"  · {line}")
     terminal.line()
-    terminal.line(f"{found.display_name}, {content.get('lastUpdated', '')}", "dim")
+    terminal.line(f"{found.display_name}, {local(content.get('lastUpdated'))}", "dim")
 
 
 @click.command("log")
@@ -242,9 +247,9 @@ def log(terminal: Terminal, which: str, run: str | None) -> None:
     rows = [
         (
             each.run_key[:RUN_CHARACTERS],
-            each.created_at,
+            local(each.created_at, SECONDS),
             cut(f"{each.reason} {each.reason_id}", WHY_COLUMNS),
-            cut(each.status if not each.error else f"{each.status}: {each.error}", ENDED_COLUMNS),
+            cut(each.status if not each.error else f"{each.status}: {translated(each.error)}", ENDED_COLUMNS),
             each.tokens.read + each.tokens.written,
         )
         for each in wakes
@@ -286,7 +291,7 @@ def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbrevi
             if each.text or each.changed:  # a turn that only calls tools says nothing itself
                 _show_message(terminal, each)
         if meant[0].error_message:
-            terminal.text(meant[0].error_message, f"{meant[0].status}: ")
+            terminal.text(translated(meant[0].error_message), f"{meant[0].status}: ")
 
     terminal.emit(Conversation(said), shown)
 
@@ -294,7 +299,7 @@ def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbrevi
 def _show_message(terminal: Terminal, said: Message) -> None:
     failed = "  " + say("(nothing was done)") if said.succeeded is False else ""
     about = said.tool or ", ".join(filter(None, (said.priority, said.category)))
-    terminal.line(f"{said.at[11:19]}  {said.kind:<11} {about}{failed}", "dim")
+    terminal.line(f"{local(said.at, TIME_OF_DAY)}  {said.kind:<11} {about}{failed}", "dim")
     terminal.text(said.text, MARGIN)
     for one in said.changed:
         terminal.line(MARGIN + say("changed the {type} {name}", type=one.type, name=one.name or one.id))
@@ -323,11 +328,11 @@ def agent_of(home: TaskHome, which: str) -> Agent:
     """The agent of a task, or the agent with this id or end of an id, as `agent list` shows it. So an agent can be
     named whose task is gone."""
     with home.agent.reading() as reader, home.journal.reading() as journal:
-        fitting = reader.ids_like(which, 2, "agent") if which else []
-        if len(fitting) == 1 and (fitting[0] == which or not journal.ids_like(which, 1, "task")):
+        fitting = lookups.ids_like(reader, which, 2, "agent") if which else []
+        if len(fitting) == 1 and (fitting[0] == which or not lookups.ids_like(journal, which, 1, "task")):
             return agents.read(reader, fitting[0])
     with home.journal.reading() as reader:
-        task_id = tasks.resolve(reader, which, "task")
+        task_id = finding.resolve(reader, which, "task")
     with home.agent.reading() as reader:
         found = task_agent.agent_for_task(reader, task_id)
     if found is None:

@@ -17,9 +17,10 @@ from lottisync.answers.agents import AgentRules, Marked, NeverSent, Sent, SentBo
 from lottisync.cli import completion
 from lottisync.cli.agent_pages import agent_of
 from lottisync.cli.terminal import Terminal, common, short
+from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.agent_page import agent_page, rules
 from lottisync.device import clock
-from lottisync.journal import names, never_sent, tasks
+from lottisync.journal import finding, names, never_sent
 from lottisync.language import number, say
 from lottisync.problem import Problem
 from lottisync.problem import Usage as WrongCall
@@ -115,7 +116,7 @@ def never_send(terminal: Terminal, task: str | None, label: str | None, category
 
 
 def _named(reader: Reader, task: str | None, label: str | None, category: str | None) -> list[str]:
-    found = [tasks.resolve(reader, task, "task")] if task is not None else []
+    found = [finding.resolve(reader, task, "task")] if task is not None else []
     found += [names.find_known(reader, "label", label)] if label is not None else []
     return found + ([names.find_known(reader, "category", category)] if category is not None else [])
 
@@ -147,7 +148,10 @@ def sent(terminal: Terminal, which: str, number: int | None) -> None:
         kept = [SentRequest(*each) for each in requests.requests(reader, found.id)]
         body = requests.body(reader, found.id, number) if number is not None else None
     if number is None:
-        rows = [(each.number, each.at, each.run_key[:RUN_CHARACTERS], each.address, f"{each.bytes:,}") for each in kept]
+        rows = [
+            (each.number, local(each.at, SECONDS), each.run_key[:RUN_CHARACTERS], each.address, f"{each.bytes:,}")
+            for each in kept
+        ]
         terminal.emit(Sent(kept), lambda: terminal.table(["number", "when", "wake", "to", "bytes"], rows))
         return
     about = next((each for each in kept if each.number == number), None)

@@ -16,7 +16,6 @@ import click
 from lottisync.agents import agent as agents
 from lottisync.agents import run_log, task_agent
 from lottisync.agents.budget import LEAST_TOKENS, MOST_TOKENS
-from lottisync.agents.openai_client import DEFAULT_MODEL
 from lottisync.agents.run_key import user_initiated
 from lottisync.agents.spending import MOST_A_DAY
 from lottisync.agents.types import Agent
@@ -32,7 +31,7 @@ from lottisync.cli.times import local
 from lottisync.daemon.agent_page import agent_page, cost
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
-from lottisync.journal import tasks
+from lottisync.journal import finding
 from lottisync.language import marked, number, say, several
 from lottisync.problem import Problem
 from lottisync.problem import Usage as WrongCall
@@ -69,16 +68,18 @@ def create(terminal: Terminal, task_id: str, name: str, model: str | None) -> No
     \b
     lottisync agent create milk --name Laura
     """
+    from lottisync.agents.endpoint import model_named
+
     home = terminal.home
     with home.journal.reading() as reader:
-        task = tasks.resolve(reader, task_id, "task")
+        task = finding.resolve(reader, task_id, "task")
     ident = task_agent.create_task_agent(
         home.journal,
         home.agent,
         task,
         name=name,
         home_device=home.key.device_id,
-        model=model or os.environ.get("LOTTISYNC_MODEL") or DEFAULT_MODEL,
+        model=model_named(model, os.environ),
         now=clock.now(),
     )
     with home.agent.reading() as reader:

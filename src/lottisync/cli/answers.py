@@ -52,7 +52,16 @@ ANSWERS: dict[str, tuple[type[msgspec.Struct], ...]] = {
                 "delete",
                 "undelete",
             ),
-            *("category", "link", "label add", "label remove", "item add", "checklist add", "checklist rename"),
+            *(
+                "category",
+                "language",
+                "link",
+                "label add",
+                "label remove",
+                "item add",
+                "checklist add",
+                "checklist rename",
+            ),
             *("time add", "time start"),
         )
     },

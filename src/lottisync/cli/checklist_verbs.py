@@ -8,7 +8,7 @@ from lottisync.cli.task_change import change_items, change_tasks, one_task
 from lottisync.cli.terminal import Terminal, common, judging_the_call
 from lottisync.device import clock
 from lottisync.journal import checklist as checklists
-from lottisync.journal import tasks
+from lottisync.journal import finding, task_values, tasks
 from lottisync.journal.types import ChecklistItem
 from lottisync.language import marked
 from lottisync.problem import Sentence, Usage
@@ -36,7 +36,7 @@ def add_item(terminal: Terminal, named: str, titles: tuple[str, ...], to: str | 
     lottisync task item add milk "take the bottles" "buy oat, too"
     """
     with judging_the_call():
-        checked = [tasks.checked_title(title) for title in titles]
+        checked = [task_values.checked_title(title) for title in titles]
 
     def verb(tx: Transaction, task_id: str) -> bool:
         checklist = checklists.find(tx, task_id, to) if to is not None else None
@@ -59,7 +59,7 @@ def edit_item(terminal: Terminal, named: str, title: str) -> None:
     lottisync task item edit bottles "take the empty bottles"
     """
     with judging_the_call():
-        checked = tasks.checked_title(title)
+        checked = task_values.checked_title(title)
 
     def verb(tx: Transaction, item_id: str) -> bool:
         if tasks.read(tx, item_id, "checklistItem", ChecklistItem).title == checked:
@@ -118,7 +118,7 @@ def move_items(terminal: Terminal, named: tuple[str, ...], to: str | None, other
 
     def verb(tx: Transaction, item_id: str) -> bool:
         own = tasks.read(tx, item_id, "checklistItem", ChecklistItem).task_id
-        task_id = own if other is None else tasks.resolve(tx, other, "task")
+        task_id = own if other is None else finding.resolve(tx, other, "task")
         checklist = tasks.default_checklist(tx, task_id) if to is None else checklists.find(tx, task_id, to)
         return checklists.move_item(tx, item_id, task_id, checklist) is not None
 
@@ -160,7 +160,7 @@ def add_checklist(terminal: Terminal, named: str, title: str) -> None:
     lottisync task checklist add milk Cellar
     """
     with judging_the_call():
-        checked = tasks.checked_title(title)
+        checked = task_values.checked_title(title)
 
     def verb(tx: Transaction, task_id: str) -> bool:
         tasks.add_checklist(tx, clock.new_id(tx.now), task_id, checked)
@@ -181,7 +181,7 @@ def rename_checklist(terminal: Terminal, named: str, named_list: str, title: str
     lottisync task checklist rename milk Cellar Attic
     """
     with judging_the_call():
-        checked = tasks.checked_title(title)
+        checked = task_values.checked_title(title)
 
     def verb(tx: Transaction, task_id: str) -> bool:
         return checklists.rename(tx, checklists.find(tx, task_id, named_list), checked) is not None

@@ -3,10 +3,12 @@
 import gc
 import os
 import signal
+import sys
 import time
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 import click
@@ -14,24 +16,24 @@ import click
 from lottisync.answers.care import Stopped
 from lottisync.answers.devices import Event
 from lottisync.cli.help_pages import Group
-from lottisync.cli.hints import event_text
+from lottisync.cli.hints import event_text, system_text, with_hint
 from lottisync.cli.terminal import Terminal, address, common, listen_at
+from lottisync.cli.times import TIME_OF_DAY, local
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.log import Entry, Log
+from lottisync.daemon.starting import Waiting, refuse_full_disk
 from lottisync.daemon.status import LOCK_FILE
 from lottisync.device import clock
 from lottisync.language import say
 from lottisync.net.address import Address
 from lottisync.net.listener import DEFAULT_PORT
 from lottisync.problem import Problem
-from lottisync.store.database import is_full
+from lottisync.shown import one_line
 from lottisync.store.instant import iso
 
 COLLECTED_TOGETHER = 20_000
 """Objects after which the garbage collector looks for cycles. A batch of a round makes several times the 700 of its
 default, and no cycle."""
-FULL_DISK_SECONDS = 2.0
-"""How often a daemon that wants to start looks whether a full disk has room again."""
 STOP_SECONDS = 30.0
 LOOK_SECONDS = 0.05
 
@@ -70,25 +72,57 @@ def daemon(
     """
     if context.invoked_subcommand is not None:
         return
+    given = _Given(listen, no_discovery, no_agents, web, web_cert, web_key, no_web)
+    waiting = Waiting(partial(_tell, terminal))
+    waiting.until_it_runs(partial(_run, terminal, given, waiting))
+
+
+class _Given(NamedTuple):
+    """The options of a call."""
+
+    listen: str | None
+    no_discovery: bool
+    no_agents: bool
+    web: str | None
+    web_cert: Path | None
+    web_key: Path | None
+    no_web: bool
+
+
+def _run(terminal: Terminal, given: _Given, waiting: Waiting) -> None:
+    """Run the daemon until it is stopped, or cannot go on."""
+    refuse_full_disk(terminal.path)
+    if not terminal.as_json:
+        _ = terminal.console  # loads modules: a daemon for which no file may be opened is not to begin without them
+    home = TaskHome.open(terminal.path)
+    try:
+        _serve(terminal, given, home, waiting)
+    except (OSError, Problem):
+        home.close()  # what comes next opens it again
+        raise
+
+
+def _serve(terminal: Terminal, given: _Given, home: TaskHome, waiting: Waiting) -> None:
     from lottisync.daemon.daemon import run
     from lottisync.daemon.pages import DEFAULT_PORT as WEB_PORT
     from lottisync.daemon.pages import Where, where_of
     from lottisync.daemon.settings import OFF, read_settings
 
-    _wait_for_room(terminal)
-    home = terminal.home
     settings = read_settings(home.path)
-    listen, web = listen or settings.listen, web or settings.web
-    no_web = no_web or web == OFF
-    where = listen_at(listen)
-    pages = (
-        None if no_web else where_of(*address(web, what="--web", usual=WEB_PORT), web_cert, web_key) if web else Where()
-    )
+    where = listen_at(given.listen or settings.listen)
+    web = given.web or settings.web
+    if given.no_web or web == OFF:
+        pages = None
+    elif web:
+        pages = where_of(*address(web, what="--web", usual=WEB_PORT), given.web_cert, given.web_key)
+    else:
+        pages = Where()
 
     log = Log(home.path)
     say = partial(_say, terminal, log)
 
     def started(port: int) -> None:
+        waiting.forget()
         gc.freeze()  # what was loaded stays: no collection has to look through it, which takes 12 ms
         gc.set_threshold(COLLECTED_TOGETHER)
         say("started", f"{home.name} listens on {Address(where.host, port)}", port)
@@ -98,8 +132,8 @@ def daemon(
             lambda: run(
                 home,
                 listen=where,
-                discover=settings.discovery and not no_discovery,
-                agents=settings.agents and not no_agents,
+                discover=settings.discovery and not given.no_discovery,
+                agents=settings.agents and not given.no_agents,
                 pages=pages,
                 say=say,
                 started=started,
@@ -107,27 +141,27 @@ def daemon(
         )
 
 
+def _tell(terminal: Terminal, code: str, error: OSError | Problem) -> None:
+    """Say why the daemon waits. Its output may lie on the same disk: then nobody hears it."""
+    reason = with_hint(error) if isinstance(error, Problem) else system_text(error)
+    text = say("{reason}. The daemon waits, and starts when it can", reason=reason)
+    with suppress(OSError):
+        if terminal.as_json:
+            _say(terminal, None, code, text)
+        else:  # a page for people loads modules, for which no file may be opened now
+            sys.stderr.write(f"lottisync: {one_line(text)}\n")
+
+
 def _say(terminal: Terminal, log: Log | None, code: str, text: str, port: int | None = None) -> None:
     entry = Entry(iso(clock.now()), code, event_text(code, text))
     if log is not None:
         log.write(entry)
     style = {"connected": "green", "diverged": "bold red"}.get(code)
-    terminal.emit(
-        Event(entry.at, code, entry.text, port), lambda: terminal.line(f"{entry.at[11:19]}  {entry.text}", style)
-    )
-
-
-def _wait_for_room(terminal: Terminal) -> None:
-    """Return when the disk has room (CLI-125)."""
-    if is_full(terminal.path / LOCK_FILE):
-        _say(
-            terminal,
-            None,
-            "disk-full",
-            say("the disk of {path} is full. The daemon starts when there is room", path=terminal.path),
+    with suppress(Problem):  # a full disk takes no output: the rest of it is dropped, and the daemon goes on
+        terminal.emit(
+            Event(entry.at, code, entry.text, port),
+            lambda: terminal.line(f"{local(entry.at, TIME_OF_DAY)}  {entry.text}", style),
         )
-    while is_full(terminal.path / LOCK_FILE):
-        time.sleep(FULL_DISK_SECONDS)
 
 
 @daemon.command()

@@ -127,7 +127,7 @@ def _shown_address(row: Device, each: AddressState) -> str:
         if each.worked_at
         else say("never worked from here")
     )
-    failed = f"; {each.error}" if each.error else ""
+    failed = f"; {translated(each.error)}" if each.error else ""
     return f"{each.address}  {', '.join(filter(None, (sources, worked)))}{failed}"
 
 

@@ -3,6 +3,7 @@
 No other file outside the command line and the web pages names a command; a test looks for it. Another program on the
 same library has its own hints."""
 
+import errno
 import shlex
 
 from lottisync.device.absence import Away, shown_away
@@ -55,6 +56,15 @@ def with_hint(problem: Problem) -> str:
     if not problem.hint:
         return said
     return f"{said}. {say(HINTS[problem.hint], **problem.arguments)}"
+
+
+def system_text(error: OSError) -> str:
+    """The sentence of an error of the system."""
+    what = error.filename or say("something that the command needs")
+    why = error.strerror or error
+    if error.errno == errno.EROFS:
+        return say("the system refused {what}: {why}. Make it writable and try again", what=what, why=why)
+    return say("the system refused {what}: {why}. Mend that and try again", what=what, why=why)
 
 
 def away_text(away: Away, name: str) -> str:

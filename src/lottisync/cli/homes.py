@@ -196,6 +196,8 @@ def _show_trouble(terminal: Terminal, found: Overview) -> None:
         terminal.line(_restored(copy), "yellow")
     if new:
         terminal.line(say("When you have read this: lottisync devices acknowledge"), "dim")
+    for name, why in found.unusable.items():
+        terminal.line(say("{name} does not sync: {why}", name=name, why=why), "bold red")
     for row in found.damaged:
         terminal.line(say("{row} is not what was stored. See: lottisync check", row=row), "bold red")
     if found.runs_twice:

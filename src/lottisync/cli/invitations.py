@@ -48,7 +48,7 @@ def listens_at(home: TaskHome) -> Address:
     wanted = read_settings(home.path).listen if read_status(home) is None else None
     if wanted is None:
         return last
-    host, port = parse(wanted)
+    host, port = parse(wanted, last.port)
     return Address(host, port or last.port)
 
 

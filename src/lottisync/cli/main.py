@@ -6,7 +6,6 @@ Commands are found by name and imported when they are called, so `lottisync --he
 error of the system. Nothing else is caught here. Exit codes: 0 done, 1 could not be done, 2 the call was wrong
 (docs/specs/11-command-line.md)."""
 
-import errno
 import importlib
 import os
 import sys
@@ -18,7 +17,7 @@ import click
 from lottisync.answers.form import Error, Failed
 from lottisync.cli import help_pages
 from lottisync.cli.help_pages import Group
-from lottisync.cli.hints import with_hint
+from lottisync.cli.hints import system_text, with_hint
 from lottisync.cli.options import everywhere
 from lottisync.cli.output import answer_line, drop, finish, prepare, writing
 from lottisync.language import chosen, say, speaking
@@ -129,14 +128,7 @@ def _run(given: list[str]) -> None:
         sys.exit(0)
     except OSError as error:
         # An error of the system that no command expected. It is not a bug of ours, so no traceback is shown.
-        what = error.filename or say("something that the command needs")
-        why = error.strerror or error
-        _tell(
-            *(given, "refused-by-system"),
-            say("the system refused {what}: {why}. Make it writable and try again", what=what, why=why)
-            if error.errno == errno.EROFS
-            else say("the system refused {what}: {why}. Mend that and try again", what=what, why=why),
-        )
+        _tell(given, "refused-by-system", system_text(error))
         finish()
         sys.exit(1)
 

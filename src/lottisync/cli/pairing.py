@@ -1,7 +1,9 @@
 """`pair`: two devices come to trust each other, by a code or an invitation."""
 
 import os
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import anyio
 import click
@@ -15,11 +17,10 @@ from lottisync.cli.terminal import Terminal, address, common, remote_address
 from lottisync.device import clock
 from lottisync.device.membership import SHOWN_OF_AN_ID
 from lottisync.identity.device_key import grouped
-from lottisync.identity.pairing import Paired
 from lottisync.identity.pairing_offer import OFFER_LIFETIME_MS, CodeOffer, new_code, parse_code
 from lottisync.language import say
 from lottisync.net.address import Address
-from lottisync.problem import Usage
+from lottisync.problem import Problem, Usage
 from lottisync.shown import quoted
 from lottisync.store.instant import iso
 
@@ -92,8 +93,8 @@ def _pair(terminal: Terminal, code: str | None, at: str | None, where: Address, 
     from lottisync.net.pairing import show_code, type_code
 
     home = terminal.home
-    me = own_side(home)
-    with identity_problems():
+    me = own_side(home)._replace(consent=lambda device: _ask_about_revoked(terminal, device, yes=yes))
+    with identity_problems(), _as_the_person_said():
         if code is not None and is_invitation(code):
             paired = accepted(me, code)
         elif code is None:
@@ -109,17 +110,43 @@ def _pair(terminal: Terminal, code: str | None, at: str | None, where: Address, 
             digits = parse_code(code)
             target = remote_address(at, what="--at") if at else None
             paired = anyio.run(lambda: type_code(me, digits, at=target, search_from=where.host))
-        _ask_about_revoked(terminal, paired, yes=yes)
         name, own = admit(home, paired)
     tell_paired(terminal, paired.peer_id, paired.words, (paired.peer_name, name), (me.name, own))
 
 
-def _ask_about_revoked(terminal: Terminal, paired: Paired, *, yes: bool) -> None:
-    """Ask, because the person has revoked this device (lost, stolen, sold): another person may have it now."""
-    member = terminal.home.roster().members.get(paired.peer_id)
+@contextmanager
+def _as_the_person_said() -> Iterator[None]:
+    """A pairing that the person of this device did not want ends with the answer to the question."""
+    from lottisync.net.pairing import NotWanted
+
+    try:
+        yield
+    except NotWanted as error:
+        raise error.problem from None
+
+
+def _ask_about_revoked(terminal: Terminal, device: str, *, yes: bool) -> None:
+    """Ask, because the person has revoked this device (lost, stolen, sold): another person may have it now. The other
+    device waits for the answer."""
+    member = terminal.home.roster().members.get(device)
     if member is not None and member.status == "revoked":
         was = f"{member.name} ({grouped(member.device)[:SHOWN_OF_AN_ID]})"
-        terminal.confirm(say("{was} was taken out for good. It has this code now. Take it back in?", was=was), yes=yes)
+        with _interruptible():
+            terminal.confirm(
+                say("{was} was taken out for good. It has this code now. Take it back in?", was=was), yes=yes
+            )
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C is a no. (The event loop waits for the answer, and would look at Ctrl-C only after it.)"""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    except click.Abort:
+        raise Problem("not-confirmed", "nothing was changed") from None
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _show_code(terminal: Terminal, code: str, port: int) -> None:

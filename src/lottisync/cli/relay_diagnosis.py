@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable
 
 from nats.errors import Error as NatsError
 from nats.js.api import DiscardPolicy, StreamInfo
+from nats.js.errors import APIError
 
 from lottisync.answers.care import Finding, FindingState
 from lottisync.language import listed, marked, number, say, several, translated
 from lottisync.problem import Problem
-from lottisync.relay.connection import Connection, connect, unusable
+from lottisync.relay.connection import NO_ROOM, Connection, connect, stalled
 from lottisync.relay.jetstream import AGE_SECONDS, JetStream
 from lottisync.relay.server_files import MAX_PAYLOAD
 from lottisync.relay.setting import Setting
@@ -28,6 +29,10 @@ ADVICE = {
         "Look at the name and password in the URL, or give the file: lottisync relay credentials FILE"
     ),
     "relay-credentials": marked("Give a file that this user can read: lottisync relay credentials FILE"),
+    "relay-stalled": marked(
+        "Look at the server's log and its disk. Make room, and start the server again: it may not go on by itself"
+    ),
+    "relay-no-room": marked("Give the account and the server more room: max_file, max_file_store, a larger disk"),
     "relay-not-permitted": marked(
         "Ask who runs the server to permit it: docs/guide/relay-server.md lists what a device needs"
     ),
@@ -92,7 +97,7 @@ async def _stream(client: Connection, setting: Setting, tag: bytes, now: Callabl
         relay = await JetStream.opened(client, setting, tag, PATIENCE_SECONDS)
         limits = _limits(await relay.info())
     except (Problem, TimeoutError, NatsError) as error:
-        problem = error if isinstance(error, Problem) else unusable(setting, error, client.refused)
+        problem = error if isinstance(error, Problem) else stalled(setting, error, client.refused)
         switch_on = marked("Switch JetStream on in the server's configuration, with room for 64 MiB")
         return [Finding("stream", "fault", translated(problem), say(ADVICE.get(problem.code, switch_on)))]
     return [*limits, _room(*await relay.room()), *await _permissions(relay, client, now)]
@@ -151,6 +156,9 @@ async def _permissions(relay: JetStream, client: Connection, now: Callable[[], i
         try:
             await step()
         except (TimeoutError, NatsError) as error:
+            if isinstance(error, APIError) and error.err_code in NO_ROOM:
+                text = say("the relay is full: {reason}", reason=error.description or type(error).__name__)
+                return [Finding("storage", "fault", text, say("Give the stream more room: max_bytes"))]
             reason = client.refused or str(error).removeprefix("nats: ") or type(error).__name__
             return [Finding("permissions", "fault", _refused(done, what, reason), say(ADVICE["relay-not-permitted"]))]
         done.append(what)

@@ -2,23 +2,25 @@
 
 import sys
 from functools import partial
+from typing import TYPE_CHECKING
 
-from lottisync.cli.acts import this_terminal
 from lottisync.cli.review_page import show_item
 from lottisync.cli.terminal import Terminal
 from lottisync.device import clock
+from lottisync.journal import finding
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import say, spoken
 from lottisync.problem import Problem, Usage
-from lottisync.review import recovery
 from lottisync.review import shown_items as printed
-from lottisync.review.acts import note_verdict
+from lottisync.review import unfinished
 from lottisync.review.inbox import Inbox, SetView
 from lottisync.review.item_names import meant
 from lottisync.review.item_view import ItemView
 from lottisync.review.proposal import set_of
-from lottisync.review.verdict import Verdicts
 from lottisync.store.database import left_out_if_not_written
+
+if TYPE_CHECKING:
+    from lottisync.review.verdict import Verdicts
 
 
 def inbox_of(terminal: Terminal) -> Inbox:
@@ -26,13 +28,17 @@ def inbox_of(terminal: Terminal) -> Inbox:
     it."""
     home = terminal.home
     with left_out_if_not_written():
-        if recovery.is_needed(home.journal, home.agent):
+        if unfinished.is_needed(home.journal, home.agent):
             verdicts_of(terminal)
     return Inbox(home.journal, home.agent, ACTIONS, language=spoken())
 
 
-def verdicts_of(terminal: Terminal) -> Verdicts:
+def verdicts_of(terminal: Terminal) -> "Verdicts":
     """The verdicts of this device. What an earlier command or another process left half done is finished first."""
+    from lottisync.cli.acts import this_terminal
+    from lottisync.review.acts import note_verdict
+    from lottisync.review.verdict import Verdicts
+
     home = terminal.home
     verdicts = Verdicts(
         home.journal,
@@ -48,12 +54,11 @@ def verdicts_of(terminal: Terminal) -> Verdicts:
 
 def task_meant(terminal: Terminal, task_id: str | None) -> str | None:
     """The id of the task that a person means by its id, or the beginning of it."""
-    from lottisync.journal import tasks
 
     if task_id is None:
         return None
     with terminal.home.journal.reading() as reader:
-        return tasks.resolve(reader, task_id, "task")
+        return finding.resolve(reader, task_id, "task")
 
 
 def listed(terminal: Terminal, task_id: str | None = None, everything: bool = False) -> list[SetView]:

@@ -4,13 +4,11 @@ from typing import Any
 
 import msgspec
 
-from lottisync.cli.next_tasks import show_next_of
 from lottisync.cli.review_words import word
-from lottisync.cli.terminal import Terminal
+from lottisync.cli.terminal import Cell, Terminal
 from lottisync.cli.times import local
 from lottisync.device import clock
 from lottisync.entities.entity import DELETED_AT
-from lottisync.journal.actions.set_task_status import SetTaskStatus
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import say, several, spoken, translated
 from lottisync.review.action import FieldChange, Unreadable
@@ -20,7 +18,10 @@ from lottisync.review.inbox import Inbox, SetView
 from lottisync.review.item_names import name_of
 from lottisync.review.item_view import ItemView
 from lottisync.review.outcome import Outcome
+from lottisync.store.instant import holds_instant, to_the_minute
 
+Parts = list[str]
+"""A line, or a piece of one: texts, and `Cell`s with their styles."""
 CHANGED = ("applied", "no-op", "already", "rejected", "deferred", "undone", "kept")
 """Results of a verdict that was carried out, or after which things are as the person wants them."""
 
@@ -31,19 +32,14 @@ def show_sets(terminal: Terminal, sets: list[SetView]) -> None:
         terminal.line(_heading(one), "bold")
         names = max((len(item.name) for item in one.items), default=0)
         for item in one.items:
-            terminal.line(_row(item, names))
+            terminal.pieces(_row(item, names))
             _show_ground(terminal, item, " " * names)
 
 
-def _row(item: ItemView, names: int) -> Any:
+def _row(item: ItemView, names: int) -> Parts:
     """`k7f2.3  Set estimate to 60 minutes  30 → 60  changed since`."""
-    from rich.text import Text
-
-    row = Text(item.name.ljust(names), "dim")
-    for part in (_summary(item), _change(item), _state(item)):
-        if part.plain:
-            row.append("  ").append_text(part)
-    return row
+    shown = (_summary(item), _change(item), _state(item))
+    return [Cell(item.name.ljust(names), "dim"), *(part for each in shown if any(each) for part in ("  ", *each))]
 
 
 def _show_ground(terminal: Terminal, item: ItemView, margin: str = "") -> None:
@@ -74,67 +70,57 @@ def _heading(one: SetView) -> str:
     )
 
 
-def _summary(item: ItemView) -> Any:
-    from rich.text import Text
-
-    return Text(item.summary, "dim strike" if item.status in ("confirmed", "rejected", "retracted") else "")
+def _summary(item: ItemView) -> Parts:
+    return [Cell(item.summary, "dim strike" if item.status in ("confirmed", "rejected", "retracted") else "")]
 
 
-def _change(item: ItemView) -> Any:
-    from rich.text import Text
-
-    text = Text()
+def _change(item: ItemView) -> Parts:
+    parts: Parts = []
     for change in item.changes:
-        if text:
-            text.append(", ")
-        text.append_text(_before_and_after(item, change, named=len(item.changes) > 1))
-    return text
+        parts += [", "] if parts else []
+        parts += _before_and_after(item, change, named=len(item.changes) > 1)
+    return parts
 
 
-def _before_and_after(item: ItemView, change: FieldChange, *, named: bool = False) -> Any:
+def _before_and_after(item: ItemView, change: FieldChange, *, named: bool = False) -> Parts:
     """A field now and then; with its name where there are several."""
-    from rich.text import Text
-
-    text = Text(f"{change.path}: " if named else "")
+    parts: Parts = [f"{change.path}: "] if named else []
     if not item.creates:
-        text.append(_plain(change.path, change.before), "red")
-        text.append(" → ")
-    return text.append(_plain(change.path, change.after), "green")
+        parts += [Cell(_plain(change.path, change.before), "red"), " → "]
+    return [*parts, Cell(_plain(change.path, change.after), "green")]
 
 
 def _plain(path: str, value: Any) -> str:
-    """What a register holds, as people say it."""
+    """What a register holds, as people say it; an instant by this device's clock."""
     if value is None:
         return say("none")
     if isinstance(value, bool):
         if path == "isArchived":
             return say("archived") if value else say("not archived")
         return say("done") if value else say("not done")
-    return str(value)
+    return to_the_minute(value) if isinstance(value, str) and holds_instant(path) else str(value)
 
 
-def _state(item: ItemView) -> Any:
-    from rich.text import Text
-
+def _state(item: ItemView) -> Parts:
     if item.contested:
-        return Text(word("contested"), "bold red")
+        return [Cell(word("contested"), "bold red")]
     if item.stale:
-        return Text(say("changed since"), "yellow")
+        return [Cell(say("changed since"), "yellow")]
     if item.depends_on:
-        return Text(say("waits for another item"), "dim")
+        return [Cell(say("waits for another item"), "dim")]
     if item.satisfied:
-        return Text(say("already so"), "dim")
+        return [Cell(say("already so"), "dim")]
     if item.error:
-        return Text(item.error, "red")
+        return [Cell(item.error, "red")]
     if item.expired:
-        return Text(word("expired"), "dim")
+        return [Cell(word("expired"), "dim")]
     if item.order_unknown:
-        return Text(say("what it cites was written beside your change, not after it"), "yellow")
+        return [Cell(say("what it cites was written beside your change, not after it"), "yellow")]
     if item.undone:
-        return Text(word("undone"), "dim")
+        return [Cell(word("undone"), "dim")]
     if item.superseded_by:
-        return Text(word("superseded"), "dim")
-    return Text("" if item.status == "pending" else word(item.status), "dim")
+        return [Cell(word("superseded"), "dim")]
+    return [Cell("" if item.status == "pending" else word(item.status), "dim")]
 
 
 def show_item(terminal: Terminal, item: ItemView) -> None:
@@ -142,19 +128,13 @@ def show_item(terminal: Terminal, item: ItemView) -> None:
     terminal.line(f"{item.agent_name}  {item.task_title}", "dim")
     terminal.line(item.summary, "bold")
     for change in item.changes:
-        terminal.line(_indented(_before_and_after(item, change, named=len(item.changes) > 1)))
+        terminal.pieces(["  ", *_before_and_after(item, change, named=len(item.changes) > 1)])
     _show_ground(terminal, item)
     _show_stale(terminal, item.stale_fields)
     state = _state(item)
-    if state.plain:
-        terminal.line(_indented(state))
+    if any(state):
+        terminal.pieces(["  ", *state])
     terminal.line(f"  {item.tool} {msgspec.json.encode(item.args).decode()}  {item.name}", "dim")
-
-
-def _indented(text: Any) -> Any:
-    from rich.text import Text
-
-    return Text("  ").append_text(text)
 
 
 def show_outcomes(terminal: Terminal, outcomes: list[Outcome], inbox: Inbox) -> None:
@@ -171,8 +151,17 @@ def show_outcomes(terminal: Terminal, outcomes: list[Outcome], inbox: Inbox) -> 
             show_item(terminal, item)
         else:
             _show_stale(terminal, outcome.stale)
-        if outcome.result == "applied" and item.tool == SetTaskStatus.tool:
-            show_next_of(terminal, [item.task_id])
+        if outcome.result == "applied":
+            _show_next(terminal, item)
+
+
+def _show_next(terminal: Terminal, item: ItemView) -> None:
+    """The next task, if a task that repeats is done now."""
+    from lottisync.cli.next_tasks import show_next_of
+    from lottisync.journal.actions.set_task_status import SetTaskStatus
+
+    if item.tool == SetTaskStatus.tool:
+        show_next_of(terminal, [item.task_id])
 
 
 def _took_effect(terminal: Terminal, outcome: Outcome, item: ItemView) -> str:

@@ -15,7 +15,6 @@ from lottisync.answers import review as answers
 from lottisync.answers.review import Decision, Decisions, ProposalLedger, Proposals, Reindexed
 from lottisync.cli import completion
 from lottisync.cli.attention import show_attention
-from lottisync.cli.dates import MORNING, moment
 from lottisync.cli.help_pages import Group
 from lottisync.cli.review_items import (
     find,
@@ -29,13 +28,13 @@ from lottisync.cli.review_items import (
     waiting,
     waiting_in_set,
 )
-from lottisync.cli.review_keys import go_through, typed_over
 from lottisync.cli.review_page import CHANGED, minute, show_item, show_outcomes, show_sets
 from lottisync.cli.review_words import word
 from lottisync.cli.terminal import Terminal, common
 from lottisync.cli.watch import watchable
 from lottisync.daemon.attention import attention_wanted
 from lottisync.device import clock
+from lottisync.journal import finding
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import say, spoken
 from lottisync.problem import Usage
@@ -89,6 +88,8 @@ def review(
     if context.invoked_subcommand is not None:
         return
     if interactive:
+        from lottisync.cli.review_keys import go_through
+
         go_through(terminal, task_id)
         return
     _list(terminal, task_id, everything=everything, number=number, limit=limit)
@@ -221,6 +222,8 @@ def edit(terminal: Terminal, item: str, changes: tuple[str, ...], digest: str | 
     \b
     lottisync review edit k7f2.3 minutes=90
     """
+    from lottisync.cli.review_keys import typed_over
+
     found = find(terminal, item)
     args = dict(found.args)
     for change in changes:
@@ -275,6 +278,8 @@ def defer(terminal: Terminal, items: tuple[str, ...], span: str, when: str | Non
 
 def _moment(when: str) -> int:
     """The time (ms) that a person means, which is ahead."""
+    from lottisync.cli.dates import MORNING, moment
+
     found = millis(moment(when, clock.now(), at=MORNING))
     if found <= clock.now():
         raise Usage("bad-value", "{when!r} is over; an item is put off until a time that is ahead", when=when[:80])
@@ -330,12 +335,11 @@ def ledger(terminal: Terminal, task_id: str | None, about: str | None) -> None:
     \b
     lottisync review ledger milk
     """
-    from lottisync.journal import tasks
 
     home = terminal.home
     if about is not None:
         with home.journal.reading() as reader:
-            about = tasks.resolve(reader, about, "checklistItem")
+            about = finding.resolve(reader, about, "checklistItem")
     found = proposal_records(
         home.journal, home.agent, ACTIONS, clock.now(), task_meant(terminal, task_id), about=about, language=spoken()
     )
@@ -367,7 +371,14 @@ def log(terminal: Terminal, task_id: str) -> None:
         names = {d.item_id: name_of(reader, d.item_id) for d in found}
     rows = [(names[d.item_id], minute(d.created_at), _verdict(d), d.human_summary, d.reason or "") for d in found]
     listed = [Decision.of(each, names[each.item_id]) for each in found]
-    terminal.emit(Decisions(listed), lambda: terminal.table([""] * 5, rows))
+
+    def shown() -> None:
+        if rows:
+            terminal.table([""] * 5, rows)
+        else:
+            terminal.line(say("Nothing was decided."))
+
+    terminal.emit(Decisions(listed), shown)
 
 
 def _verdict(decision: ChangeDecision) -> str:

@@ -29,22 +29,24 @@ from lottisync.daemon.overview import device_names
 from lottisync.device import clock, purging
 from lottisync.entities.entity import DELETED_AT, Entity
 from lottisync.entities.path import split
+from lottisync.journal import finding
 from lottisync.journal import names as label_names
-from lottisync.journal import tasks
 from lottisync.language import say, several
 from lottisync.problem import Problem, Sentence
 from lottisync.review import index
 from lottisync.review.precedence import PERSON
 from lottisync.shown import quoted
 from lottisync.store import conflict as conflicts_of
-from lottisync.store import mending, overwritten
+from lottisync.store import damage, lookups, mending, overwritten
 from lottisync.store.check import broken_invariants
 from lottisync.store.conflict import Conflict
-from lottisync.store.instant import iso
+from lottisync.store.instant import holds_instant, iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
 DAY = 24 * 3_600_000
+MILLISECONDS = "at_ms"
+"""The register of a signed record with the time of the signature."""
 
 
 @click.command()
@@ -102,7 +104,7 @@ def _accept(terminal: Terminal, ident: str) -> None:
     holding = []
     for store in terminal.home.stores.values():
         with store.reading() as reader:
-            row = reader.raw_row(ident)
+            row = damage.raw_row(reader, ident)
         if row is not None:
             holding.append((row.version.hash() == row.hash, store))
     if not holding:
@@ -229,7 +231,17 @@ def _held(path: str, value: Any) -> str:
     """What a register held, for people: a deletion is a word, and not its clocks; a receipt is its result."""
     if split(path)[0] == "receipts" and isinstance(value, dict):
         return _brief(value.get("result"))
-    return "deleted" if path == DELETED_AT and value is not None else _brief(value)
+    return "deleted" if path == DELETED_AT and value is not None else _plain(path, value)
+
+
+def _plain(path: str, value: Any) -> str:
+    """What a register holds, an instant by this device's clock."""
+    name = split(path)[0]
+    if isinstance(value, str) and holds_instant(name):
+        return local(value, SECONDS)
+    if isinstance(value, int) and name == MILLISECONDS:
+        return local(iso(value), SECONDS)
+    return _brief(value)
 
 
 def _brief(value: Any) -> str:
@@ -389,7 +401,7 @@ def _where(home: TaskHome, abbreviated: str) -> tuple[Store, str]:
         with store.reading() as reader:
             if reader.version(abbreviated) is not None:
                 return store, abbreviated
-            found += [(store, ident) for ident in reader.ids_like(abbreviated, 2)]
+            found += [(store, ident) for ident in lookups.ids_like(reader, abbreviated, 2)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -401,7 +413,7 @@ def _titled(home: TaskHome, piece: str) -> str:
     """The task with that piece in its title; `Problem` if several have it, or none."""
     try:
         with home.journal.reading() as reader:
-            return tasks.resolve(reader, piece, "task")
+            return finding.resolve(reader, piece, "task")
     except Problem as problem:
         if problem.code != "unknown-id":
             raise
@@ -419,7 +431,7 @@ def _said(conflict: ConflictAnswer, written: Written) -> str:
 def _value(path: str, value: Any) -> str:
     if path == DELETED_AT:
         return "edited" if value is None else "deleted"
-    return _brief(value)
+    return _plain(path, value)
 
 
 def _answer(entity: Entity, conflict: Conflict, names: Mapping[Host, str]) -> ConflictAnswer:

@@ -15,7 +15,7 @@ from lottisync.answers.tasks import ChangedItem, ChangedItems, ChangedTask, Chan
 from lottisync.cli import completion
 from lottisync.cli.acts import acting
 from lottisync.cli.terminal import Terminal, judging_the_call, short
-from lottisync.journal import tasks
+from lottisync.journal import finding, task_values
 from lottisync.language import say, translated
 from lottisync.problem import Usage
 from lottisync.shown import quoted
@@ -36,7 +36,7 @@ def spent(text: str) -> int:
     if fitting is None or not any(fitting.groups()):
         raise Usage("bad-value", "a time is minutes, or like 1h30m; got {quoted}", quoted=quoted(text))
     with judging_the_call():
-        return tasks.checked_minutes(int(fitting[1] or 0) * 60 + int(fitting[2] or 0))
+        return task_values.checked_minutes(int(fitting[1] or 0) * 60 + int(fitting[2] or 0))
 
 
 def change_tasks(terminal: Terminal, named: Sequence[str], verb: Verb, said: str, *, deleted: bool = False) -> None:
@@ -84,7 +84,7 @@ def _change(
     """Do the verb to each that is named, in one transaction."""
     answers = []
     with acting(terminal, said) as tx:
-        for ident in dict.fromkeys(tasks.resolve(tx, name, type_name, deleted=deleted) for name in named):
+        for ident in dict.fromkeys(finding.resolve(tx, name, type_name, deleted=deleted) for name in named):
             changed = verb(tx, ident)
             document = tx.document(ident)
             assert document is not None, "it was found, and is at most marked as deleted"

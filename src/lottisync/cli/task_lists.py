@@ -15,13 +15,13 @@ from lottisync.cli.hints import with_hint
 from lottisync.cli.output import writing
 from lottisync.cli.tasks import minutes
 from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short
+from lottisync.cli.times import DATE, local
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
-from lottisync.journal import names, tasks
-from lottisync.journal.task_list import FILE, SORTS, Page, Wanted, page_of
+from lottisync.journal import names, task_values
+from lottisync.journal.task_list import FILE, SORTS, Page, Wanted, forgotten_from, page_of
 from lottisync.language import marked, say
-from lottisync.store.forgetting import MIN_AGE
-from lottisync.store.instant import iso, later, millis
+from lottisync.store.instant import later
 
 PER_PAGE = 50
 NARROW = 72
@@ -82,7 +82,7 @@ def _wanted(
 ) -> Wanted:
     """What the options say. Raises `Problem` with exit code 2 for a value that cannot be read."""
     with judging_the_call():
-        statuses = None if status is None else (tasks.checked_status_name(status.replace("-", " ")),)
+        statuses = None if status is None else (task_values.checked_status_name(status.replace("-", " ")),)
         until = None if due is None else _until(due, clock.now())
     wanted = Wanted(sort, statuses, everything, deleted, until)
     if label is not None:
@@ -110,17 +110,11 @@ def _answer(page: Page, wanted: Wanted) -> Tasks:
         [
             ListedTask(
                 *(t.id, t.title, t.status, t.priority, t.due, t.estimate),
-                _forgotten_from(page.changed[t.id]) if wanted.deleted else None,
+                forgotten_from(page.changed[t.id]) if wanted.deleted else None,
             )
             for t in page.lines
         ]
     )
-
-
-def _forgotten_from(changed: str) -> str:
-    """When a deleted task may be forgotten at the earliest: 30 days after it was deleted, if every device has seen
-    it."""
-    return iso(millis(changed) + MIN_AGE)
 
 
 def _show(terminal: Terminal, page: Page, wanted: Wanted, number: int) -> None:
@@ -156,7 +150,7 @@ def _show_wide(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> None
             Cell(t.due, "red") if t.due and t.due < now else t.due or "",
             t.status.lower(),
             minutes(t.estimate),
-            *((_forgotten_from(page.changed[t.id])[:10],) if wanted.deleted else ()),
+            *((local(forgotten_from(page.changed[t.id]), DATE),) if wanted.deleted else ()),
             t.title,
         )
         for t in page.lines
@@ -173,7 +167,7 @@ def _show_narrow(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> No
         facts = [short(t.id), t.priority, t.due or "", "" if t.status == "OPEN" else t.status.lower()]
         facts += [minutes(t.estimate)]
         facts += (
-            [say("forgotten from {changed}", changed=_forgotten_from(page.changed[t.id])[:10])]
+            [say("forgotten from {changed}", changed=local(forgotten_from(page.changed[t.id]), DATE))]
             if wanted.deleted
             else []
         )

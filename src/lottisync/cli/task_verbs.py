@@ -23,7 +23,7 @@ from lottisync.cli.tasks import task
 from lottisync.cli.terminal import Terminal, common, judging_the_call
 from lottisync.cli.times import local
 from lottisync.device import clock
-from lottisync.journal import names, repetition, tasks, words
+from lottisync.journal import finding, names, repetition, task_values, tasks, words
 from lottisync.journal.types import CLOSED, INVERSES, PRIORITIES, RELATIONS, Task
 from lottisync.language import marked, say, translated
 from lottisync.problem import Problem, Sentence, Usage
@@ -53,7 +53,7 @@ def done(terminal: Terminal, named: tuple[str, ...]) -> None:
     lottisync task done 4f0c a1b2
     """
     made: list[Task] = []
-    set_done = _setting(tasks.checked_status("DONE", None))
+    set_done = _setting(task_values.checked_status("DONE", None))
 
     def verb(tx: Transaction, task_id: str) -> bool:
         changed = set_done(tx, task_id)
@@ -78,7 +78,7 @@ def reopen(terminal: Terminal, named: tuple[str, ...]) -> None:
 
     def verb(tx: Transaction, task_id: str) -> bool:
         closed = tasks.read(tx, task_id, "task", Task).status in CLOSED
-        return closed and _setting(tasks.checked_status("OPEN", None))(tx, task_id)
+        return closed and _setting(task_values.checked_status("OPEN", None))(tx, task_id)
 
     change_tasks(terminal, named, verb, marked("open"))
 
@@ -164,7 +164,7 @@ def repeat(terminal: Terminal, named: tuple[str, ...], rule: str) -> None:
 
     def verb(tx: Transaction, task_id: str) -> bool:
         due = tasks.read(tx, task_id, "task", Task).due
-        start = date.fromisoformat(tasks.checked_day(due)) if due else spoken.start
+        start = date.fromisoformat(task_values.checked_day(due)) if due else spoken.start
         return _setting({"repeat": spoken._replace(start=start).stored()})(tx, task_id)
 
     change_tasks(terminal, named, verb, Sentence("repeats {rule}", rule=repetition.how_often(spoken)))
@@ -180,7 +180,7 @@ def priority(terminal: Terminal, named: tuple[str, ...], priority: str) -> None:
     \b
     lottisync task priority milk p1
     """
-    change_tasks(terminal, named, _setting({"priority": tasks.checked_priority(priority)}), priority)
+    change_tasks(terminal, named, _setting({"priority": task_values.checked_priority(priority)}), priority)
 
 
 @task.command()
@@ -264,7 +264,7 @@ def _edited(terminal: Terminal, named: str) -> dict[str, Any]:
     """The fields as a person left them in the editor; only those that were changed there. A form that cannot be read
     is offered again, with the reason at its top. Closing it unchanged ends the command."""
     with terminal.home.journal.reading() as reader:
-        held = tasks.read(reader, tasks.resolve(reader, named, "task"), "task", Task)
+        held = tasks.read(reader, finding.resolve(reader, named, "task"), "task", Task)
     offered = form = _form(held)
     while True:
         # A file that was saved with the same text is unchanged, too.
@@ -326,7 +326,7 @@ def note(terminal: Terminal, named: str, text: str | None) -> None:
     elif text == "-":
         text = sys.stdin.read()
     with judging_the_call():
-        checked = tasks.checked_text(text)
+        checked = task_values.checked_text(text)
 
     def verb(tx: Transaction, task_id: str) -> bool:
         tasks.add_note(tx, clock.new_id(tx.now), task_id, checked)
@@ -434,6 +434,23 @@ def category(terminal: Terminal, named: tuple[str, ...], category: str) -> None:
 
 
 @task.command()
+@many_tasks
+@click.argument("code", metavar="LANGUAGE")
+@common
+def language(terminal: Terminal, named: tuple[str, ...], code: str) -> None:
+    """Say which language tasks are written in, as a code like en or de, or `none`. No agent changes what you said.
+
+    \b
+    lottisync task language milk de
+    """
+    with judging_the_call():
+        fields = task_values.language_fields("" if code.strip().lower() in NONE else code)
+    spoken = fields["languageCode"]
+    said = Sentence("language: {code}", code=spoken) if spoken else marked("without a language")
+    change_tasks(terminal, named, _setting(fields), said)
+
+
+@task.command()
 @one_task
 @click.argument("relation", type=click.Choice((*RELATIONS, *INVERSES), case_sensitive=False))
 @click.argument("other", metavar="OTHER")
@@ -448,7 +465,7 @@ def link(terminal: Terminal, named: str, relation: str, other: str, remove: bool
     """
 
     def verb(tx: Transaction, task_id: str) -> bool:
-        other_id = tasks.resolve(tx, other, "task")
+        other_id = finding.resolve(tx, other, "task")
         return tasks.set_link(tx, task_id, relation, other_id, on=not remove) is not None
 
     change_tasks(terminal, (named,), verb, words.linked(relation, other, on=not remove))
@@ -463,11 +480,11 @@ def _parsed(values: Mapping[str, str]) -> dict[str, Any]:
     with judging_the_call():
         for name, value in values.items():
             if name == "title":
-                fields["title"] = tasks.checked_title(value)
+                fields["title"] = task_values.checked_title(value)
             elif name == "status":
                 fields |= _status(value, values.get("reason"))
             elif name == "priority":
-                fields["priority"] = tasks.checked_priority(value)
+                fields["priority"] = task_values.checked_priority(value)
             elif name == "due":
                 fields |= _due(value)
             elif name == "estimate":
@@ -477,7 +494,7 @@ def _parsed(values: Mapping[str, str]) -> dict[str, Any]:
 
 def _status(text: str, reason: str | None) -> dict[str, str | None]:
     with judging_the_call():
-        return tasks.checked_status(text.replace("-", " "), reason)
+        return task_values.checked_status(text.replace("-", " "), reason)
 
 
 def _due(text: str) -> dict[str, str | None]:

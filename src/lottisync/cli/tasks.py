@@ -18,7 +18,7 @@ from lottisync.cli.terminal import Terminal, common, judging_the_call, short, wa
 from lottisync.cli.times import local
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
-from lottisync.journal import never_sent, repetition, tasks
+from lottisync.journal import finding, never_sent, repetition, task_values, tasks
 from lottisync.journal.types import PRIORITIES, ChecklistItem
 from lottisync.language import marked, say
 from lottisync.shown import quoted
@@ -41,7 +41,7 @@ def show_task(terminal: Terminal, task_id: str) -> None:
     lottisync task show milk
     """
     with terminal.home.journal.reading() as reader:
-        page = tasks.page(reader, tasks.resolve(reader, task_id, "task"))
+        page = tasks.page(reader, finding.resolve(reader, task_id, "task"))
         withheld = never_sent.withheld_because(reader, page.task)
     for problem in page.damaged:
         terminal.warn(with_hint(problem))
@@ -86,8 +86,8 @@ def show_page(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None) ->
     rule = repetition.rule_of(t.repeat)
     facts += [say("repeats {rule}", rule=repetition.how_often(rule))] if rule is not None else []
     facts += [say("reminder {remind_at}", remind_at=local(t.remind_at))] if t.remind_at else []
-    facts += [say("estimate {estimate}", estimate=minutes(t.estimate))] if t.estimate else []
-    facts += [say("spent {minutes_spent}", minutes_spent=minutes(page.minutes_spent))] if page.minutes_spent else []
+    facts += [say("estimate {estimate}", estimate=minutes(t.estimate))] if t.estimate is not None else []
+    facts += [say("spent {minutes_spent}", minutes_spent=minutes(page.minutes_spent))] if page.has_times else []
     facts += [label.name for label in page.labels]
     terminal.line("  ".join(facts), "dim")
     if agent is not None:
@@ -114,7 +114,7 @@ def show_page(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None) ->
     if page.entries:
         terminal.heading(say("Notes"))
     for entry in page.entries:
-        spent = say(" (runs)") if entry.runs else f" ({minutes(entry.minutes)})" if entry.minutes else ""
+        spent = say(" (runs)") if entry.runs else f" ({minutes(entry.minutes)})" if entry.minutes is not None else ""
         terminal.text(entry.text, f"  {local(entry.at)}{spent}  ")
     terminal.line()
     terminal.line(f"id {t.id}", "dim")
@@ -142,8 +142,8 @@ def add_task(
     lottisync task add "Buy milk" --due fri --item "Look into the fridge"
     """
     with judging_the_call():
-        title, items = tasks.checked_title(title), tuple(tasks.checked_title(item) for item in items)
-        fields: dict[str, Any] = {"priority": tasks.checked_priority(priority)}
+        title, items = task_values.checked_title(title), tuple(task_values.checked_title(item) for item in items)
+        fields: dict[str, Any] = {"priority": task_values.checked_priority(priority)}
         if due is not None:
             fields["due"] = day(due, clock.now())
         if estimate is not None:
@@ -177,7 +177,7 @@ def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
     lottisync task check fridge --off
     """
     with acting(terminal, marked("not ticked") if off else marked("ticked")) as tx:
-        resolved = tasks.resolve(tx, item_id, "checklistItem")
+        resolved = finding.resolve(tx, item_id, "checklistItem")
         changed = tasks.check_item(tx, resolved, not off) is not None
         item = tasks.read(tx, resolved, "checklistItem", ChecklistItem)
     state = marked("ticked") if item.is_checked else marked("not ticked")
@@ -192,8 +192,8 @@ def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
 
 @cache
 def minutes(number: int | None) -> str:
-    """`150` -> `2h 30m`."""
-    if not number:
+    """`150` -> `2h 30m`; nothing for None."""
+    if number is None:
         return ""
     hours, rest = divmod(number, 60)
     return f"{hours}h {rest}m" if hours and rest else f"{hours}h" if hours else f"{rest}m"

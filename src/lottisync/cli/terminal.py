@@ -6,6 +6,7 @@ text in a pipe.
 """
 
 import functools
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,7 +34,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Cell(str):
-    """Text in rich's style `style`, for tables that may have ten thousand rows: it costs nothing in a pipe."""
+    """Text in rich's style `style`, for a table or a line: it costs nothing in a pipe."""
 
     style: str
 
@@ -89,7 +90,19 @@ class Terminal:
         """A line for people, `text` (or rich `Text`) taken literally; nothing with `--json`."""
         if not self.as_json:
             with writing():
-                self.console.print(_literal(text, style or ""))
+                if drawn():
+                    self.console.print(_literal(text, style or ""))
+                else:
+                    sys.stdout.write(f"{one_line(str(text))}\n")
+
+    def pieces(self, parts: Iterable[str]) -> None:
+        """A line of several parts, each a text or a `Cell`."""
+        if not drawn():
+            self.line("".join(parts))
+            return
+        from rich.text import Text
+
+        self.line(Text.assemble(*((part, part.style if isinstance(part, Cell) else "") for part in parts)))
 
     def fact(self, label: str, text: object, style: str | None = None) -> None:
         """A line of a page with a label before it, which is a message."""
@@ -118,32 +131,37 @@ class Terminal:
                 self.console.print(text)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
-        """A table; a heading is a message, or empty. Cells are text, taken literally, a `Cell`, or rich `Text`. In a
-        pipe, and for very many rows, the columns are only aligned: drawing ten thousand rows takes seconds."""
+        """A table; a heading is a message, or empty. Where all are empty, there is no line of them. Cells are text,
+        taken literally, a `Cell`, or rich `Text`. In a pipe, and for very many rows, the columns are only aligned:
+        drawing ten thousand rows takes seconds."""
         columns = [say(each) if each else "" for each in columns]
         listed = list(rows)
-        if not sys.stdout.isatty() or len(listed) > DRAWN_ROWS:
+        if not drawn() or len(listed) > DRAWN_ROWS:
             self._plain_table(columns, listed, title)
             return
         from rich import box
         from rich.table import Table
 
-        table = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        headed = any(columns)
+        lines = box.SIMPLE_HEAD if headed else None
+        table = Table(*columns, title=title, title_justify="left", show_header=headed, box=lines, pad_edge=False)
         for row in listed:
             table.add_row(*(_literal(cell) for cell in row))
         with writing():
             self.console.print(table)
 
     def _plain_table(self, columns: Sequence[str], rows: list[Sequence[Any]], title: str | None) -> None:
-        drawn, layout = [], []
+        columns_of_text, layout = [], []
         for cells in zip(columns, *rows, strict=True):
             texts = cells if set(map(type, cells)) <= {str, Cell} else tuple(map(str, cells))
             if not ((joined := "".join(texts)).isascii() and joined.isprintable()):
                 texts = tuple(map(one_line, texts))
-            drawn.append(texts)
+            columns_of_text.append(texts)
             layout.append(f"%-{max(map(len, texts))}s")
         aligned = "  ".join([*layout[:-1], "%s"])
-        lines = [(aligned % cells).rstrip() for cells in zip(*drawn, strict=True)]
+        lines = [(aligned % cells).rstrip() for cells in zip(*columns_of_text, strict=True)]
+        if not any(columns):
+            del lines[0]
         with writing():
             sys.stdout.write("\n".join([title, *lines] if title else lines) + "\n")
 
@@ -196,6 +214,11 @@ class Terminal:
 
         with Console(stderr=True).status(label):
             yield
+
+
+def drawn() -> bool:
+    """Whether standard output shows colours and boxes; plain text needs nothing loaded (CLI-680)."""
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 def common(function: F) -> F:

@@ -20,7 +20,7 @@ from lottisync.cli.tasks import minutes
 from lottisync.cli.terminal import Terminal, common, judging_the_call, short
 from lottisync.cli.times import local
 from lottisync.device import clock
-from lottisync.journal import tasks, time_entry
+from lottisync.journal import finding, task_values, tasks, time_entry
 from lottisync.journal.time_entry import DEFAULT_TEXT, ENTRY, Span
 from lottisync.journal.types import Entry, Task
 from lottisync.language import marked, say
@@ -58,7 +58,7 @@ def add_time(terminal: Terminal, named: str, span: str | None, text: str, begin:
     """
     now = clock.now()
     with judging_the_call():
-        checked = tasks.checked_text(text)
+        checked = task_values.checked_text(text)
         written = _span(span, begin, end, now)
 
     def verb(tx: Transaction, task_id: str) -> bool:
@@ -82,7 +82,7 @@ def start_timer(terminal: Terminal, named: str, text: str, at: str | None) -> No
     """
     now = clock.now()
     with judging_the_call():
-        checked, began = tasks.checked_text(text), _past(at, now) if at is not None else iso(now)
+        checked, began = task_values.checked_text(text), _past(at, now) if at is not None else iso(now)
 
     def verb(tx: Transaction, task_id: str) -> bool:
         time_entry.start(tx, clock.new_id(tx.now), task_id, checked, began)
@@ -105,7 +105,7 @@ def stop_timers(terminal: Terminal, named: tuple[str, ...], at: str | None) -> N
     with judging_the_call():
         ended = _past(at, now) if at is not None else iso(now)
     with acting(terminal, marked("stopped"), now=now) as tx:
-        chosen = [tasks.resolve(tx, name, ENTRY) for name in named] or [each.id for each in time_entry.running(tx)]
+        chosen = [finding.resolve(tx, name, ENTRY) for name in named] or [each.id for each in time_entry.running(tx)]
         answers = [
             _answer(tx, ident, changed=time_entry.stop(tx, ident, ended) is not None) for ident in dict.fromkeys(chosen)
         ]
@@ -128,11 +128,11 @@ def edit_time(terminal: Terminal, named: str, text: str | None, begin: str | Non
         raise Usage("bad-call", "say what changes: TEXT, --from or --to")
     now = clock.now()
     with judging_the_call():
-        text = tasks.checked_text(text) if text is not None else None
+        text = task_values.checked_text(text) if text is not None else None
         began = _instant(begin, now) if begin is not None else None
         ended = _instant(end, now) if end is not None else None
     with acting(terminal, marked("changed"), now=now) as tx:
-        ident = tasks.resolve(tx, named, ENTRY)
+        ident = finding.resolve(tx, named, ENTRY)
         held = time_entry.read(tx, ident)
         span = time_entry.checked_span(began or held.at, ended or held.end) if began or ended else None
         answers = [_answer(tx, ident, changed=time_entry.edit(tx, ident, text=text, span=span) is not None)]
@@ -149,7 +149,7 @@ def remove_time(terminal: Terminal, named: tuple[str, ...]) -> None:
     lottisync task time remove 4f0c
     """
     with acting(terminal, marked("removed")) as tx:
-        chosen = dict.fromkeys(tasks.resolve(tx, name, ENTRY) for name in named)
+        chosen = dict.fromkeys(finding.resolve(tx, name, ENTRY) for name in named)
         answers = [_answer(tx, ident, changed=True) for ident in chosen]
         for ident in chosen:
             time_entry.remove(tx, ident)
@@ -169,7 +169,7 @@ def list_times(terminal: Terminal, named: str | None) -> None:
         if named is None:
             found: Iterable[Entry] = time_entry.running(reader)
         else:
-            found = tasks.page(reader, tasks.resolve(reader, named, "task")).times
+            found = tasks.page(reader, finding.resolve(reader, named, "task")).times
         listed = [_row(reader, entry) for entry in found]
     nothing = say("No timer runs.") if named is None else say("No time was written down.")
     terminal.emit(Times(listed), lambda: _table(terminal, listed, nothing))

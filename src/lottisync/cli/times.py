@@ -4,7 +4,9 @@ from lottisync.language import say, several
 from lottisync.store.instant import millis, there
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
+DATE = "%Y-%m-%d"
 SECONDS = "%Y-%m-%d %H:%M:%S"
+TIME_OF_DAY = "%H:%M:%S"
 RECENT_DAYS = 7
 """After this many days the day is said instead."""
 

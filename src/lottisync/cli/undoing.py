@@ -9,7 +9,7 @@ from lottisync.cli.acts import this_terminal
 from lottisync.cli.terminal import Terminal, common
 from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.overview import device_names
-from lottisync.device import acts, clock
+from lottisync.device import acts, clock, reversal
 from lottisync.device.acts import Act
 from lottisync.entities.registers import Stamp
 from lottisync.language import marked, say, several, translated
@@ -103,5 +103,5 @@ def _take_back(terminal: Terminal, act: Act) -> int:
         verdicts.recover(now)
     label = say("taking back")
     with terminal.gauge(label) as show:
-        progress: acts.UndoProgress = lambda done, of: show(label, done / of)  # noqa: E731
+        progress: reversal.UndoProgress = lambda done, of: show(label, done / of)  # noqa: E731
         return take_back(home.journal, verdicts, act, now, this_terminal(), writer, progress)

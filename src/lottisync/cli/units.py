@@ -15,7 +15,7 @@ from lottisync.cli.options import everywhere
 from lottisync.cli.terminal import Terminal, common
 from lottisync.device.home import default_path
 from lottisync.language import marked, say
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Usage
 from lottisync.shown import one_line
 
 SECONDS = 60.0
@@ -101,6 +101,7 @@ After=network.target
 ExecStart={_quoted(sys.executable)} -m lottisync daemon --home {_quoted(str(home))}
 Restart=on-failure
 RestartSec=10
+RestartPreventExitStatus={Usage.exit_code}
 
 [Install]
 WantedBy=default.target

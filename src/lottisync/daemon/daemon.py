@@ -34,9 +34,10 @@ from lottisync.device import clock, purging
 from lottisync.device.invitation_server import InvitationServer
 from lottisync.net.address import Address
 from lottisync.problem import Problem
+from lottisync.store.idle import QUIET_SECONDS, Idle
 from lottisync.store.instant import iso
 from lottisync.store.lock import Lock
-from lottisync.sync.engine import Listen
+from lottisync.sync.engine import Engine, Listen
 from lottisync.sync.syncing import engine_of
 
 SETTLE_SECONDS = 0.05
@@ -46,10 +47,66 @@ STATUS_PAUSE_SECONDS = 0.4
 TIDY_SECONDS = 24 * 60 * 60
 LINES_SECONDS = 60.0
 """How long lines of one kind are counted together."""
+NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)
 AGAIN_SECONDS = 30.0
 """Until what failed is tried again."""
 LOCK_TRIES = 20
 """Who asks for the status tries the lock, too, for an instant; only a lock that stays taken is a daemon's."""
+
+
+class _Changed:
+    """Whether the status may say something else than what is in its file."""
+
+    def __init__(self) -> None:
+        self._event = anyio.Event()
+
+    def note(self) -> None:
+        self._event.set()
+
+    async def wait(self) -> None:
+        """For a change, and until what belongs to it has happened too. From here on the next one counts."""
+        await self._event.wait()
+        await anyio.sleep(SETTLE_SECONDS)
+        self._event = anyio.Event()
+
+
+class _StatusFile:
+    """What the daemon says of itself, in a file of the home. What cannot be written now (a full disk) is written at the
+    next change; the connections go on."""
+
+    def __init__(self, home: TaskHome, engine: Engine, changed: _Changed, say: Callable[[str, str], None]) -> None:
+        self._home, self._engine, self._changed, self._say = home, engine, changed, say
+        self._started_at = iso(clock.now())
+        self._failing = False
+
+    async def keep(self) -> None:
+        """Until cancelled."""
+        while True:
+            await self._changed.wait()
+            await self.write()
+            await anyio.sleep(STATUS_PAUSE_SECONDS)
+
+    async def write(self) -> None:
+        try:
+            _write_status(self._home, await self._described())
+            self._failing = False
+        except (OSError, Problem) as error:
+            if not self._failing:
+                reason = error.message if isinstance(error, Problem) else error.strerror or str(error)
+                self._say("failed", f"{self._home.path / STATUS_FILE} cannot be written: {reason}")
+            self._failing = True
+
+    async def _described(self) -> DaemonStatus:
+        return DaemonStatus(
+            os.getpid(),
+            self._engine.port,
+            self._started_at,
+            await self._engine.snapshot(),
+            self._engine.nearby(),
+            self._engine.scrub.damaged(),
+            self._engine.duplicate_key_at,
+            self._engine.unusable(),
+        )
 
 
 async def run(
@@ -71,61 +128,23 @@ async def run(
         if (doubt := clock.doubt(clock.now())) is not None:
             say("clock-wrong", doubt)
         _recover(home, say)
-        changed = anyio.Event()
-        failing = False
-
-        def note() -> None:
-            nonlocal changed
-            changed.set()
-
-        engine = engine_of(home, listen, discover=discover, report=say, status=note)
-        started_at = iso(clock.now())
-
-        async def describe() -> DaemonStatus:
-            return DaemonStatus(
-                os.getpid(),
-                engine.port,
-                started_at,
-                await engine.snapshot(),
-                engine.nearby(),
-                engine.scrub.damaged(),
-                engine.duplicate_key_at,
-            )
-
-        async def write_status() -> None:
-            """What cannot be written now (a full disk) is written at the next change; the connections go on."""
-            nonlocal failing
-            try:
-                _write_status(home, await describe())
-                failing = False
-            except (OSError, Problem) as error:
-                if not failing:
-                    reason = error.message if isinstance(error, Problem) else error.strerror or str(error)
-                    say("failed", f"{home.path / STATUS_FILE} cannot be written: {reason}")
-                failing = True
-
-        async def keep_status() -> None:
-            nonlocal changed
-            while True:
-                await changed.wait()
-                await anyio.sleep(SETTLE_SECONDS)
-                changed = anyio.Event()
-                await write_status()
-                await anyio.sleep(STATUS_PAUSE_SECONDS)
-
+        changed = _Changed()
+        engine = engine_of(home, listen, discover=discover, report=say, status=changed.note)
+        status = _StatusFile(home, engine, changed, say)
         try:
             with one_problem():
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(_until_told_to_stop, tasks.cancel_scope)
-                    tasks.start_soon(keep_status)
+                    tasks.start_soon(status.keep)
                     tasks.start_soon(_count_lines, lines)
                     port = await tasks.start(engine.run)
                     _announce_box_key(home)  # not before the port is had: a daemon that cannot start writes nothing
-                    await write_status()
+                    await status.write()
                     if pages is not None:
                         await _start_pages(tasks, home, pages, Address(listen.host, 0), say, discover=discover)
                     started(port)
                     tasks.start_soon(_kept_up, "tidying", partial(_tidy, home), say)
+                    tasks.start_soon(_kept_up, "resting", partial(_carry_over_idle, home), say)
                     tasks.start_soon(_kept_up, "visiting the relay", partial(_visit_relay, home, say), say)
                     tasks.start_soon(_kept_up, "answering invitations", InvitationServer(home, say).run, say)
                     tasks.start_soon(_kept_up, "on-pending", partial(_call_person, home, say), say)
@@ -161,8 +180,10 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
     try:
         held = Lock(home.path / LOCK_FILE)
     except OSError as error:
+        if error.errno not in NOT_WRITABLE:
+            raise
         raise Problem(
-            "read-only" if error.errno == errno.EROFS else "cannot-lock",
+            "read-only",
             "{value} cannot be opened: {strerror}. Make the home writable",
             value=home.path / LOCK_FILE,
             strerror=error.strerror or error,
@@ -181,9 +202,9 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
 
 
 def _recover(home: TaskHome, say: Callable[[str, str], None]) -> None:
-    from lottisync.review import recovery
+    from lottisync.review import unfinished
 
-    if not recovery.is_needed(home.journal, home.agent):
+    if not unfinished.is_needed(home.journal, home.agent):
         return
     from lottisync.journal.toolbox import ACTIONS
     from lottisync.review.verdict import Verdicts
@@ -232,7 +253,7 @@ def _announce_box_key(home: TaskHome) -> None:
 async def _visit_relay(home: TaskHome, say: Callable[[str, str], None]) -> None:
     from lottisync.relay.visits import Visits
 
-    await Visits(home, os.urandom, say).run()
+    await Visits(home, os.urandom, lambda code, sentence: say(code, str(sentence))).run()
 
 
 async def _tidy(home: TaskHome) -> None:
@@ -243,6 +264,13 @@ async def _tidy(home: TaskHome) -> None:
         await anyio.to_thread.run_sync(remove_old_sets, home.agent, clock.now())
         await anyio.to_thread.run_sync(purging.purge, home, clock.now())
         await anyio.sleep(TIDY_SECONDS)
+
+
+async def _carry_over_idle(home: TaskHome) -> None:
+    idle = Idle(home.stores)
+    while True:
+        await anyio.sleep(QUIET_SECONDS)
+        await anyio.to_thread.run_sync(idle.look)
 
 
 async def _start_pages(

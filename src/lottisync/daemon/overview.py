@@ -59,6 +59,7 @@ def overview(home: TaskHome, now: int, proposals_waiting: Callable[[], int | Non
         daemon=Daemon(running.pid, running.port, running.started_at) if running else None,
         nearby=running.nearby if running else None,
         damaged=running.damaged if running else [],
+        unusable=running.unusable if running else {},
         runs_twice=bool(running and _recent(running.duplicate_key_at, now)),
         copies=copies(home),
         stores={name: _store_state(store) for name, store in home.stores.items()},
@@ -237,7 +238,7 @@ def conflicts(home: TaskHome) -> int:
     count = 0
     for store in home.stores.values():
         with store.reading() as reader:
-            count += len(conflict.decisions(reader, conflict.of_store(reader)))
+            count += len(conflict.decisions_of_store(reader))
     return count
 
 

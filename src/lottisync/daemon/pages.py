@@ -25,7 +25,7 @@ from lottisync.device import clock
 from lottisync.device.absence import shown_away
 from lottisync.net.address import Address
 from lottisync.net.listener import listening
-from lottisync.problem import Problem, Usage
+from lottisync.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -189,12 +189,13 @@ class Configured:
     def all(self) -> "list[Setting]":
         from lottisync.web.site import Setting
 
-        usual, held, given = settings.Settings(), settings.read_settings(self._home), settings.given(self._home)
-        return [Setting(name, getattr(held, name), getattr(usual, name), name in given) for name in settings.ON_PAGES]
+        usual, given = settings.Settings(), settings.given(self._home)
+        return [
+            Setting(name, settings.value_of(self._home, name), getattr(usual, name, None), name in given)
+            for name in settings.NAMES
+        ]
 
     def change(self, name: str, text: str | None) -> None:
-        if name not in settings.ON_PAGES:
-            raise Usage("unknown-setting", "there is no setting {name} on a page", name=repr(name))
         settings.change(self._home, name, text)
 
     def language(self) -> str | None:

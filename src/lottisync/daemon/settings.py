@@ -56,10 +56,9 @@ class Settings(msgspec.Struct, frozen=True):
 
 TABLES = ("endpoints", "on-pending")
 ON_PENDING = {f"on-pending.{field}": field for field in OnPending.__struct_encode_fields__}
-ON_PAGES = tuple(name for name in Settings.__struct_encode_fields__ if name not in TABLES)
-"""The settings that the pages show and change. A page sets no command to be run."""
-NAMES = (*ON_PAGES, *ON_PENDING)
-"""The settings that have a line."""
+LINES = tuple(name for name in Settings.__struct_encode_fields__ if name not in TABLES)
+NAMES = (*LINES, *ON_PENDING)
+"""The settings that have a line, or may have one: all that the command line and the pages show and change."""
 
 
 def read_settings(home: Path) -> Settings:
@@ -152,7 +151,7 @@ def _says(text: str, wanted: dict[str, Any]) -> bool:
 
 def _checked(table: dict[str, Any], file: Path) -> Settings:
     for name in table:
-        if name not in (*ON_PAGES, *TABLES):
+        if name not in (*LINES, *TABLES):
             raise Problem(
                 "bad-config", "{file} has a setting {name}. {like}", file=file, name=repr(name), like=_like(name)
             )
@@ -182,15 +181,30 @@ def _value(name: str, text: str) -> Value:
 
 def _of_on_pending(name: str, text: str) -> Value:
     if name == "on-pending.command":
-        try:
-            return shlex.split(text)
-        except ValueError as error:
-            raise Usage("bad-value", "{name}: {error}; got {text}", name=name, error=error, text=repr(text)) from None
+        return _command(name, text)
     if name == "on-pending.after":
         if not (text.isascii() and text.isdigit()):
             raise Usage("bad-value", "{name} is a number of minutes; got {text}", name=name, text=repr(text))
         return int(text[:9])
     return text
+
+
+def _command(name: str, text: str) -> list[str]:
+    """A program and its arguments: words as a shell reads them, or the list as it stands in the file."""
+    if re.match(r"\s*\[\S", text):  # `[ -f x ]` is a program
+        try:
+            return msgspec.convert(tomllib.loads(f"words = {text.strip()}")["words"], list[str])
+        except (tomllib.TOMLDecodeError, msgspec.ValidationError):
+            raise Usage(
+                "bad-value",
+                '{name} is a program and its arguments: words, or a list of texts, like ["touch", "x"]; got {text}',
+                name=name,
+                text=repr(text),
+            ) from None
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise Usage("bad-value", "{name}: {error}; got {text}", name=name, error=error, text=repr(text)) from None
 
 
 def _check(name: str, text: str | None) -> None:

@@ -23,7 +23,7 @@ LOCK_FILE = "daemon.lock"
 class DaemonStatus(msgspec.Struct, rename="camel"):
     """What a running daemon says of itself in `daemon.json`; `nearby` counts devices that it is not paired with,
     `damaged` names rows, as `journal/ID`, whose content is not what was stored; `duplicate_key_at` is when a peer
-    last said that another program runs with this device's key."""
+    last said that another program runs with this device's key; `unusable` says by store why it does not sync."""
 
     pid: int
     port: int
@@ -32,6 +32,7 @@ class DaemonStatus(msgspec.Struct, rename="camel"):
     nearby: int = 0
     damaged: list[str] = []
     duplicate_key_at: str | None = None
+    unusable: dict[str, str] = {}
 
 
 def read_status(home: TaskHome) -> DaemonStatus | None:

@@ -14,6 +14,11 @@ from rich.text import Text
 _FETCHED = re.compile(r"<!--.*?-->|@font-face \{.*?\}", re.DOTALL)
 """What rich adds for fonts from a server, and its advertisement."""
 
+_CLIP = re.compile(r'(clip-terminal">\s*<rect x="0" y="0" width="[\d.]+" height=")([\d.]+)"')
+"""Where rich cuts the terminal."""
+DESCENDER = 6
+"""How much further down it is cut here; there are ten units of padding."""
+
 StageText = str | tuple[str, str]
 """Text taken literally, or text with a style."""
 
@@ -67,7 +72,12 @@ class Stage:
 
 def picture(console: Console, title: str) -> str:
     """All that a recording console has shown since the last picture, as an SVG that fetches nothing to be seen."""
-    return _FETCHED.sub("", console.export_svg(title=title))
+    return _CLIP.sub(_with_descenders, _FETCHED.sub("", console.export_svg(title=title)))
+
+
+def _with_descenders(clip: re.Match[str]) -> str:
+    """Rich cuts the terminal three units below the base of its last line: a "j" needs more."""
+    return f'{clip[1]}{float(clip[2]) + DESCENDER}"'
 
 
 def _panel(name: str, lines: Sequence[StageText], colour: str) -> Panel | Text:

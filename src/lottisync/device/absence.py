@@ -1,7 +1,7 @@
 """Why another device is away (docs/specs/16-meeting.md, section 7).
 
 The engine says it while it runs, and writes it down for when it does not (`lottisync.device.peers`). Both are this one
-struct, and every program shows it with the same sentence.
+struct, and every program shows it with the same sentence, with times in the zone of the device that shows it.
 """
 
 from typing import Literal
@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from lottisync.problem import Sentence
+from lottisync.store.instant import to_the_minute
 
 Reason = Literal["no-address", "unreachable", "refused", "version", "stopped", "looking"]
 
@@ -34,7 +35,7 @@ def shown_away(away: Away) -> Sentence:
         case "looking":
             return Sentence(away.error or "")
         case "stopped":
-            return Sentence("it was stopped at {at}", at=_minute(away.since or away.tried_at))
+            return Sentence("it was stopped at {at}", at=to_the_minute(away.since or away.tried_at))
         case "no-address":
             return (
                 Sentence("{error}; no address known", error=Sentence(away.error))
@@ -47,8 +48,8 @@ def shown_away(away: Away) -> Sentence:
         "{what}{where}{since}, last tried {at}: {why}",
         what=Sentence("not reachable") if away.why == "unreachable" else Sentence("no connection"),
         where=_where(away),
-        since=Sentence(" since {at}", at=_minute(away.since)) if away.since else "",
-        at=_minute(away.tried_at),
+        since=Sentence(" since {at}", at=to_the_minute(away.since)) if away.since else "",
+        at=to_the_minute(away.tried_at),
         why=Sentence(away.error or away.why),
     )
 
@@ -59,7 +60,3 @@ def _where(away: Away) -> str:
     if not away.others:
         return Sentence(" at {address}", address=away.address)
     return Sentence(" at {address} and {others} more", address=away.address, others=away.others)
-
-
-def _minute(at: str) -> str:
-    return at[:16].replace("T", " ")

@@ -1,37 +1,22 @@
-"""What was done on this device, and taking it back (docs/specs/11-command-line.md, section 6).
+"""What was done on this device (docs/specs/11-command-line.md, section 6).
 
 An *act* is one transaction in which somebody changed a store from one place, which may be a terminal or a browser. The
-store keeps the newest acts in two local tables, in the transaction of the act itself: which entities it wrote to, and
-what each register held before. An entity that the act made has no "before".
+store keeps the newest acts in local tables, in the transaction of the act itself: which entities it wrote to, and what
+each register held before. An entity that the act made has no "before".
 
-An act is taken back as a whole, or not at all. Each register must still hold what the act wrote, and nothing else: a
-later write of anybody, and a concurrent one beside it, is left alone and named. To take back is an act, too, so it can
-be taken back in turn.
-
-A large act is taken back in several transactions, so that a daemon and other programs can write between them. First all
-of it is looked at, and nothing is done if something was written since. Then it goes on even if the process is killed:
-to take the act back once more does the rest.
-
-If an act was taken back, its registers hold the old values again, under new dots. So the new dot *stands for* the dots
-of the old values. That is how an older act can be taken back after a newer one.
+`acting` notes an act, and the functions below it find one again. `lottisync.device.reversal` takes an act back, from
+what is noted here; that is an act, too.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from itertools import groupby
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
 
-from lottisync.causality.vector_clock import Dot, Host
-from lottisync.entities import canonical
-from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, is_deleted
-from lottisync.entities.registers import Stamp
+from lottisync.entities.entity import HIGH
 from lottisync.problem import Problem, Sentence
-from lottisync.store import lookups, overwritten, tables
+from lottisync.store import overwritten
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Document, Reader
 from lottisync.store.store import Store
@@ -39,8 +24,6 @@ from lottisync.store.transaction import Transaction
 
 KEPT_ACTS = 200
 """The newest acts that can be taken back; older ones are forgotten."""
-BATCH = 500
-"""How many entities of an act are taken back in one transaction; a few more, so that what belongs together stays so."""
 NAMED = 3
 """How many titles the sentence of an act names."""
 
@@ -55,7 +38,7 @@ create table if not exists act_parts (act integer not null, host text not null, 
 create table if not exists act_words (act integer primary key, words text not null) strict;
 create table if not exists acts_begun (act integer primary key, undo integer not null) strict;
 """
-"""`first` and `last` are the counters of the act's writes under `host`; `feed` is the place of the change feed up to
+"""`first` and `last` are the counters of the act's writes under `host`; `feed` is the position in the change feed up to
 which they came; `undoes` is the act that it takes back, `redo` is 1 if that one took back another; `about` are ids of
 what it concerned in another store, as a JSON array. `was` is null for an entity that the act made. `act_parts` are
 the further transactions of an act that took several. `acts_begun` are the acts that are taken back in part, each with
@@ -83,7 +66,7 @@ class Act(NamedTuple):
         return self.undone_by is None and (self.undoes is None or self.redo)
 
 
-class _Old(msgspec.Struct, array_like=True, frozen=True):
+class OldValue(msgspec.Struct, array_like=True, frozen=True):
     """The value that a register showed before an act, and the dots of all that it held."""
 
     value: msgspec.Raw
@@ -106,7 +89,7 @@ class _Range(msgspec.Struct, frozen=True):
         return self.host, self.first, self.last
 
 
-class _Dots:
+class ActDots:
     """The dots of an act, of all its transactions."""
 
     def __init__(self, reader: Reader, act: int) -> None:
@@ -121,13 +104,9 @@ class _Dots:
         return any(dot in each for each in self._ranges)
 
 
-Writer = Callable[[Stamp], str]
-"""What a person calls the writer of a stamp; the program on top knows."""
-UndoProgress = Callable[[int, int], None]
-"""Called with how many entities are as before, and how many the act wrote to."""
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
-_Was = dict[str, _Old | None]
-_read_was = msgspec.json.Decoder(_Was).decode
+Before = dict[str, OldValue | None]
+"""What the registers that an act wrote held before it; None for one that held nothing."""
+read_before = msgspec.json.Decoder(Before).decode
 
 
 # -- noting
@@ -141,7 +120,7 @@ def acting(store: Store, now: int, place: str, said: str) -> Iterator[Transactio
         begun = tx.counter
         yield tx
         if tx.counter > begun:
-            _note(tx, begun, place, said)
+            note_act(tx, begun, place, said)
 
 
 def note_elsewhere(
@@ -159,7 +138,7 @@ def note_elsewhere(
     return int(number)
 
 
-def _note(tx: Transaction, begun: int, place: str, said: str, undoes: Act | None = None) -> int:
+def note_act(tx: Transaction, begun: int, place: str, said: str, undoes: Act | None = None) -> int:
     dots = _Range(tx.host, begun + 1, tx.counter)
     written = overwritten.written_by(tx, *dots.bindings)
     idents = [ident for ident, _, _ in written]
@@ -181,7 +160,7 @@ def _note(tx: Transaction, begun: int, place: str, said: str, undoes: Act | None
     return int(number)
 
 
-def _note_part(tx: Transaction, begun: int, number: int) -> None:
+def note_part(tx: Transaction, begun: int, number: int) -> None:
     """Note a further transaction of an act."""
     dots = _Range(tx.host, begun + 1, tx.counter)
     written = overwritten.written_by(tx, *dots.bindings)
@@ -208,10 +187,10 @@ def _before(tx: Transaction, ident: str, dots: _Range) -> str | None:
     paths = [path for path in entity.registers if any(dot in dots for dot in entity.dots(path))]
     if not old and len(paths) == len(entity.registers):
         return None
-    was: _Was = dict.fromkeys(paths)
+    was: Before = dict.fromkeys(paths)
     for path, writes in old.items():
         shown = max(writes, key=lambda each: (each.precedence, each.millis, each.ticks, each.host, each.counter))
-        was[path] = _Old(msgspec.Raw(shown.value), [(each.host, each.counter) for each in writes])
+        was[path] = OldValue(msgspec.Raw(shown.value), [(each.host, each.counter) for each in writes])
     return msgspec.json.encode(was).decode()
 
 
@@ -224,6 +203,14 @@ def _titles(reader: Reader, idents: list[str]) -> Sentence | str:
 def said_of(what: Sentence, titles: Sentence | str) -> Sentence:
     """The sentence of an act: what was done, and to what."""
     return Sentence("{what}: {titles}", what=what, titles=titles)
+
+
+def said_of_undo(act: Act) -> Sentence:
+    """The sentence of the act that takes this one back."""
+    core = act.said.arguments.get("what", act.said) if act.undoes is not None else act.said
+    if act.undoes is None or act.redo:
+        return Sentence("took back ({what})", what=core)
+    return Sentence("did again ({what})", what=core)
 
 
 def _sentence(said: str) -> Sentence:
@@ -320,262 +307,3 @@ def _act(n: int, at: int, place: str, said: str, *rest: Any) -> Act:
     undoes, redo, words, by, about, left = rest
     idents = msgspec.json.decode(about, type=list[str])
     return Act(n, at, place, _said(said, words), undoes, bool(redo), by, idents, left or 0)
-
-
-# -- taking back
-
-
-def take_back(
-    store: Store, now: int, place: str, act: Act, writer: Writer, progress: UndoProgress = lambda done, of: None
-) -> Act:
-    """Write back what an act replaced, and give the act that this is. `writer` names who wrote with a stamp. Raises
-    `Problem` if something was written since; then nothing is changed. What is written while a large act is being taken
-    back, or before somebody goes on with it, stays, and is counted in the `Problem` at the end."""
-    with store.reading() as reader:
-        numbered(reader, act.n)
-        undoing, goes_on = _Undoing(reader, act.n, writer), _begun(reader, act.n) is not None
-        batches = undoing.batches()
-        if len(batches) > 1 and not goes_on:
-            for ident in undoing.writes:
-                undoing.restoration(ident)
-    total, done = len(undoing.writes), 0
-    for number, groups in enumerate(batches, 1):
-        with store.transaction(now, HIGH) as tx:
-            undo = _take_back_some(tx, place, undoing.at(tx), groups, last=number == len(batches))
-        done += sum(map(len, groups))
-        progress(done, total)
-    with store.reading() as reader:
-        if undoing.kept:
-            raise Problem(
-                "changed-since",
-                "{kept} of {total} were changed meanwhile, and stay as they are. The others were taken back",
-                hint="history",
-                kept=len(undoing.kept),
-                total=total,
-            )
-        return numbered(reader, undo)
-
-
-def _take_back_some(tx: Transaction, place: str, undoing: "_Undoing", groups: list[list[str]], *, last: bool) -> int:
-    """Take an act back from some entities, and give the number of the act that does so."""
-    act = numbered(tx, undoing.number)
-    undo = _begun(tx, act.n)
-    before, restorations = tx.counter, list[_Restoration]()
-    for idents in groups:
-        if undo is None:
-            restorations += [undoing.restoration(ident) for ident in idents]
-        elif not any(_is_noted(tx, undo, ident) for ident in idents):
-            restorations += undoing.possible(idents)
-    for restoration in restorations:
-        _restore(tx, restoration)
-    if undo is None:
-        undo = _note(tx, before, place, said_of_undo(act), act)
-    else:
-        _note_part(tx, before, undo)
-    if last:
-        tx.execute("delete from acts_begun where act = ?", (act.n,))
-    else:
-        tx.execute("insert or ignore into acts_begun values (?, ?)", (act.n, undo))
-    return undo
-
-
-def _is_noted(reader: Reader, act: int, ident: str) -> bool:
-    return bool(reader.local("select 1 from act_writes where act = ? and entity = ?", (act, ident)))
-
-
-def _begun(reader: Reader, number: int) -> int | None:
-    """The act that takes back this one, and is not finished."""
-    rows = reader.local("select undo from acts_begun where act = ?", (number,))
-    return int(rows[0][0]) if rows else None
-
-
-def said_of_undo(act: Act) -> Sentence:
-    """The sentence of the act that takes this one back."""
-    core = act.said.arguments.get("what", act.said) if act.undoes is not None else act.said
-    if act.undoes is None or act.redo:
-        return Sentence("took back ({what})", what=core)
-    return Sentence("did again ({what})", what=core)
-
-
-class _Restoration(NamedTuple):
-    """What is written to take an act back from one entity. `deleted` says whether it is to be deleted, or brought back;
-    None if the act did not touch that."""
-
-    entity: Entity
-    values: dict[str, bytes]
-    deleted: bool | None
-
-
-class _Undoing:
-    """What one act wrote, against what is there now."""
-
-    def __init__(self, reader: Reader, number: int, writer: Writer) -> None:
-        self._reader, self._writer, self.number = reader, writer, number
-        self._dots = _Dots(reader, number)
-        ((self._feed,),) = reader.local("select feed from acts where n = ?", (number,))
-        rows = reader.local("select entity, was from act_writes where act = ?", (number,))
-        self.writes = {ident: _read_was(was) if was is not None else None for ident, was in rows}
-        self.kept: set[str] = set()
-
-    def at(self, reader: Reader) -> "_Undoing":
-        """The same, against what is there in another transaction."""
-        self._reader = reader
-        self.__dict__.pop("_named_by", None)
-        return self
-
-    def batches(self) -> list[list[list[str]]]:
-        """What the act wrote, in parts, each of groups of what has one owner. What was made last comes first, for it
-        may name what was made before it."""
-        entities, _ = tables.names(self._reader.schema)
-        rows = self._reader.local(
-            f"""with written as (select w.entity, e.n, coalesce(e.{self._reader.schema.owner_column}, w.entity) as owner
-                    from act_writes w left join {entities} e on e.id = w.entity where w.act = ?)
-                select entity, owner from written
-                order by min(n) over (partition by owner) desc, owner, entity""",
-            (self.number,),
-        )
-        parts: list[list[list[str]]] = [[]]
-        for _, group in groupby(rows, key=itemgetter(1)):
-            if sum(map(len, parts[-1])) >= BATCH:
-                parts.append([])
-            parts[-1].append([ident for ident, _ in group])
-        return parts
-
-    def possible(self, idents: list[str]) -> list["_Restoration"]:
-        """What is written to take the act back from entities of one owner. Nothing if one of them was changed since:
-        then they are all `kept`."""
-        try:
-            return [self.restoration(ident) for ident in idents]
-        except Problem:
-            self.kept.update(idents)
-            return []
-
-    def restoration(self, ident: str) -> "_Restoration":
-        """What is written to take the act back from an entity. Raises `Problem` if it was changed since."""
-        was, entity = self.writes[ident], self._reader.entity(ident)
-        if entity is None:
-            raise Problem(
-                "changed-since", "something that was written then is forgotten by now. Nothing was taken back"
-            )
-        return self._removal(entity) if was is None else self._former(entity, was)
-
-    def _removal(self, entity: Entity) -> _Restoration:
-        """An entity that the act made is deleted, unless somebody wrote to it, or to something that names it."""
-        for path in entity.registers if self._written_to(entity) else ():
-            if any(dot not in self._dots for dot in self._standing(entity, path)):
-                raise self._changed(entity, path)
-        if (naming := self._named_by.get(entity.id)) is not None:
-            raise self._used(entity, naming)
-        return _Restoration(entity, {}, deleted=True)
-
-    @cached_property
-    def _named_by(self) -> dict[str, str]:
-        """What live entities that changed since the act name, each with one that names it."""
-        rows = [*lookups.live_since(self._reader, self._feed), *self._held_by_kept()]
-        return {word: ident for ident, held in rows if self._stays(ident) for word in _ID.findall(held)}
-
-    def _held_by_kept(self) -> Iterator[tuple[str, str]]:
-        for ident in self.kept:
-            entity = self._reader.entity(ident)
-            if entity is not None:
-                yield ident, entity.registers.stored.decode()
-
-    def _stays(self, ident: str) -> bool:
-        return ident not in self.writes or ident in self.kept
-
-    def _written_to(self, entity: Entity) -> bool:
-        """Whether anything in an entity is not of the act."""
-        return any(stamp.dot not in self._dots for stamp in entity.registers.all_stamps())
-
-    def _former(self, entity: Entity, was: _Was) -> _Restoration:
-        """The values from before the act, in registers that hold nothing but what the act wrote."""
-        if DELETED_AT not in was and is_deleted(entity):
-            raise self._changed(entity, DELETED_AT)
-        for path in was:
-            standing = self._standing(entity, path)
-            if not standing or any(dot not in self._dots for dot in standing):
-                raise self._changed(entity, path)
-        values = {path: bytes(old.value) if old is not None else b"null" for path, old in was.items()}
-        deleted = values.pop(DELETED_AT, None)
-        return _Restoration(entity, values, None if deleted is None else _says_deleted(deleted))
-
-    def _standing(self, entity: Entity, path: str) -> set[Dot]:
-        """The dots of what a register holds; a dot that took an act back counts as those from before that act."""
-        found: set[Dot] = set()
-        for dot in entity.dots(path):
-            found |= self._stands_for(entity.id, path, dot)
-        return found
-
-    def _stands_for(self, ident: str, path: str, dot: Dot) -> set[Dot]:
-        if dot in self._dots:
-            return {dot}
-        rows = self._reader.local(
-            """select n, undoes from acts where host = ?1 and ?2 between first and last and undoes is not null
-               union select n, undoes from acts join act_parts p on p.act = n
-                   where p.host = ?1 and ?2 between p.first and p.last and undoes is not null""",
-            tuple(dot),
-        )
-        if not rows:
-            return {dot}
-        ((undo, undone),) = rows
-        for act in (undone, undo):
-            was = self._was(act, ident)
-            if path in was:
-                old = was[path]
-                before = [Dot(Host(host), counter) for host, counter in old.dots] if old is not None else []
-                return {earlier for each in before for earlier in self._stands_for(ident, path, each)}
-        return {dot}
-
-    def _was(self, act: int, ident: str) -> _Was:
-        rows = self._reader.local("select was from act_writes where act = ? and entity = ?", (act, ident))
-        return _read_was(rows[0][0]) if rows and rows[0][0] is not None else {}
-
-    # -- what stands in the way
-
-    def _changed(self, entity: Entity, path: str) -> Problem:
-        later = [write for write in entity.registers.get(path, ()) if write.stamp.dot not in self._dots]
-        return Problem(
-            "changed-since",
-            "{title!r} was changed since, by {who}: {path} is {value} now. Nothing was taken back",
-            hint="history",
-            title=title_of(self._reader.document(entity.id)),
-            who=self._writer(later[0].stamp) if later else "an undo",
-            path=path,
-            value=entity.registers[path][0].value.decode()[:80] if path in entity.registers else "absent",
-            entity_id=entity.id,
-        )
-
-    def _used(self, entity: Entity, naming: str) -> Problem:
-        by = self._reader.entity(naming)
-        writes = [held[0] for held in by.registers.values()] if by is not None else []
-        return Problem(
-            "changed-since",
-            "{title!r} is in use since then, by {other!r} of {who}. Nothing was taken back",
-            hint="history",
-            title=title_of(self._reader.document(entity.id)),
-            other=title_of(self._reader.document(naming)),
-            who=self._writer(max((write.stamp for write in writes), key=lambda stamp: stamp.hlc))
-            if writes
-            else "another program",
-            entity_id=entity.id,
-        )
-
-
-def _says_deleted(value: bytes) -> bool:
-    return isinstance(canonical.decode(value), dict)
-
-
-def _restore(tx: Transaction, restoration: _Restoration) -> None:
-    entity, values, deleted = restoration
-    if deleted is False and is_deleted(entity):
-        # Every register again, so that no older deletion covers it; but those of a conflict stay as they are.
-        single = {
-            path: bytes(raw) for path, raw in entity.registers.raw.items() if path not in entity.registers.siblings
-        }
-        values = single | values | {DELETED_AT: b"null"}
-    if values:
-        tx.keep(entity.id, values)
-    if deleted and (values or not is_deleted(entity)):
-        # Also over a deletion of the act's own: so this is a write of the undo, and the undo can be undone. With
-        # the lower precedence: what a person writes to it elsewhere, without knowing of this, keeps it alive.
-        tx.delete(entity.id, precedence=LOW)

@@ -24,7 +24,7 @@ from lottisync.device.pairing import admit, own_side
 from lottisync.identity.pairing import Paired
 from lottisync.identity.pairing_message import PairingError
 from lottisync.net.address import Address
-from lottisync.net.doorway import Places, remote_host, welcome
+from lottisync.net.doorway import Slots, remote_host, welcome
 from lottisync.net.listener import listen, port_of
 from lottisync.net.pairing import BROKEN_OFF, let_in
 from lottisync.problem import Problem
@@ -45,7 +45,7 @@ class InvitationServer:
         self._device, self._report, self._only = device, report, only
         self._space, self._now = device.space, device.environment.now
         self._open: dict[bytes, anyio.CancelScope] = {}
-        self._places = Places(kept=0)
+        self._slots = Slots(kept=0)
 
     async def run(self) -> None:
         """Until cancelled. Raises `Problem` if the store cannot be read."""
@@ -117,7 +117,7 @@ class InvitationServer:
 
     async def _serve(self, number: int, raw: SocketStream) -> None:
         host = remote_host(raw)
-        if not self._places.take(host):
+        if not self._slots.take(host):
             await anyio.aclose_forcefully(raw)
             return
         try:
@@ -129,7 +129,7 @@ class InvitationServer:
         except BROKEN_OFF:
             pass  # a peer connected and went away
         finally:
-            self._places.leave(host)
+            self._slots.leave(host)
             await anyio.aclose_forcefully(raw)
 
     async def _pair(self, number: int, raw: SocketStream) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints
 from pydantic.alias_generators import to_camel
 
-from lottisync.journal.tasks import MAX_TITLE, checked_day, checked_priority, checked_title
+from lottisync.journal.task_values import MAX_TITLE, checked_day, checked_priority, checked_title
 from lottisync.journal.types import PRIORITIES
 from lottisync.problem import Problem
 
@@ -93,21 +93,20 @@ class Call(Arguments):
     elements: ClassVar[str | None] = None
     """The argument that is a list. An element of it that is malformed is left out, and the others are taken."""
 
-    _left_out: tuple[str, ...] = PrivateAttr(())
+    _left_out: int = PrivateAttr(0)
+    _faults: tuple[str, ...] = PrivateAttr(())
 
-    def without(self, faults: Iterable[str]) -> Self:
-        """This call, which knows what was left out of it, and why."""
-        self._left_out = tuple(faults)
+    def without(self, count: int, faults: Iterable[str]) -> Self:
+        """This call, which knows how many elements were left out of it, and what is wrong with them."""
+        self._left_out, self._faults = count, tuple(faults)
         return self
 
     def answered(self, text: str) -> str:
         """The answer to the model, with the elements that were malformed (REV-90)."""
         if not self._left_out:
             return text
-        faults = "\n".join(f"- {fault}" for fault in self._left_out)
-        return (
-            f"{text}\n{len(self._left_out)} malformed item(s) skipped. Correct them and send only them again:\n{faults}"
-        )
+        faults = "\n".join(f"- {fault}" for fault in self._faults)
+        return f"{text}\n{self._left_out} malformed item(s) skipped. Correct them and send only them again:\n{faults}"
 
 
 TitleText = Annotated[str, AfterValidator(rule(checked_title)), Field(json_schema_extra={"maxLength": MAX_TITLE})]

@@ -8,7 +8,7 @@ Each verb works inside a transaction that the caller opened, as those of `lottis
 """
 
 from lottisync.causality.vector_clock import Dot
-from lottisync.journal import tasks
+from lottisync.journal import task_values, tasks
 from lottisync.journal.types import Checklist, ChecklistItem
 from lottisync.problem import Problem
 from lottisync.shown import quoted
@@ -39,7 +39,7 @@ def move_item(tx: Transaction, item_id: str, task_id: str, checklist_id: str) ->
     tasks.read(tx, checklist_id, "checklist", Checklist)
     if (item.task_id, item.checklist_id) == (task_id, checklist_id):
         return None
-    return tx.put(item_id, "checklistItem", tasks.place_in(tx, task_id, checklist_id))
+    return tx.put(item_id, "checklistItem", tasks.position_in(tx, task_id, checklist_id))
 
 
 def archive_item(tx: Transaction, item_id: str, archived: bool = True) -> Dot | None:
@@ -51,6 +51,6 @@ def archive_item(tx: Transaction, item_id: str, archived: bool = True) -> Dot | 
 
 def rename(tx: Transaction, checklist_id: str, title: str) -> Dot | None:
     """Give a checklist another title; None if it is so already."""
-    if tasks.read(tx, checklist_id, "checklist", Checklist).title == tasks.checked_title(title):
+    if tasks.read(tx, checklist_id, "checklist", Checklist).title == task_values.checked_title(title):
         return None
-    return tx.put(checklist_id, "checklist", {"title": tasks.checked_title(title)})
+    return tx.put(checklist_id, "checklist", {"title": task_values.checked_title(title)})

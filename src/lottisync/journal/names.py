@@ -10,7 +10,8 @@ from typing import Literal
 import msgspec
 
 from lottisync.entities.schema import derived_id
-from lottisync.journal.tasks import checked_title, read
+from lottisync.journal.task_values import checked_title
+from lottisync.journal.tasks import read
 from lottisync.journal.types import Task
 from lottisync.problem import Problem
 from lottisync.shown import quoted

@@ -14,8 +14,8 @@ def same(proposed: Any, current: Any) -> bool:
     return type(proposed) is type(current) and bool(proposed == current)
 
 
-def addition(title: str, existing: Iterable[str], place: str) -> str | None:
+def addition(title: str, existing: Iterable[str], where: str) -> str | None:
     """The sentence that an item with that title exists, ignoring capitals and white space; None if there is none."""
     if any(plain(title) == plain(other) for other in existing):
-        return f'"{title}" is already {place}'
+        return f'"{title}" is already {where}'
     return None

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from lottisync.entities.entity import DELETED_AT, is_deleted
 from lottisync.entities.schema import derived_id
-from lottisync.journal import tasks
+from lottisync.journal import task_values, tasks
 from lottisync.journal.types import Checklist, ChecklistItem, Task
 from lottisync.language import marked
 from lottisync.problem import Problem, Sentence
@@ -195,7 +195,7 @@ def _make(tx: Transaction, made: str, page: tasks.TaskPage, following: _Followin
         "remindAt": _reminder(task.remind_at, following.days),
     }
     fields = {
-        "title": tasks.checked_title(task.title or "(no title)"),
+        "title": task_values.checked_title(task.title or "(no title)"),
         "status": "OPEN",
         "priority": task.priority,
         "due": following.due.isoformat(),

@@ -208,6 +208,19 @@ class TaskAction(Proposed):
         return None
 
 
+class OwnedAction(TaskAction):
+    """A change of one thing that the task owns: a checklist item, or time that was spent."""
+
+    def owned_id(self) -> str:
+        raise NotImplementedError
+
+    def target(self, task_id: str) -> str:
+        return self.owned_id()
+
+    def is_about(self, entity_id: str) -> bool:
+        return self.owned_id() == entity_id
+
+
 class TaskField(TaskAction):
     """One register of the task gets a value. `register` is the field, `noun` its name in a sentence."""
 

@@ -18,7 +18,7 @@ import msgspec
 from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import derived_id
 from lottisync.entities.version import ENTITY_ID
-from lottisync.journal import names, repetition, tasks, time_entry
+from lottisync.journal import names, repetition, task_values, tasks, time_entry
 from lottisync.problem import Problem
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis
@@ -29,8 +29,8 @@ MAX_BYTES = 64 * 1024 * 1024
 Key = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
 _BYTE = re.compile(r"\(byte (\d+)\)")
 Id = Annotated[str, msgspec.Meta(pattern=ENTITY_ID.pattern)]
-Title = Annotated[str, msgspec.Meta(min_length=1, max_length=tasks.MAX_TITLE)]
-Minutes = Annotated[int, msgspec.Meta(ge=1, le=tasks.MAX_MINUTES)]
+Title = Annotated[str, msgspec.Meta(min_length=1, max_length=task_values.MAX_TITLE)]
+Minutes = Annotated[int, msgspec.Meta(ge=1, le=task_values.MAX_MINUTES)]
 
 
 class LabelRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,7 +51,7 @@ class ItemRecord(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
 class NoteRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key: Key
     at: str
-    text: Annotated[str, msgspec.Meta(min_length=1, max_length=tasks.MAX_TEXT)]
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=task_values.MAX_TEXT)]
     minutes: Minutes | None = None
     id: Id | None = None
 
@@ -130,7 +130,7 @@ def _check(file: TaskFile, name: str) -> None:
     _unique([task.key for task in file.tasks], "task", name)
     for label in file.labels:
         with placed(f"{name}: label {quoted(label.key)}"):
-            tasks.checked_title(label.name)
+            task_values.checked_title(label.name)
     for task in file.tasks:
         place = f"{name}: task {quoted(task.key)}"
         with placed(place):
@@ -174,18 +174,18 @@ def placed(place: str) -> Iterator[None]:
 
 def _check_values(task: TaskRecord) -> None:
     """What the types above cannot say: the rules for values that a person types hold for a file, too."""
-    tasks.checked_title(task.title)
-    tasks.checked_status(task.status, task.status_reason)
+    task_values.checked_title(task.title)
+    task_values.checked_status(task.status, task.status_reason)
     if task.language is not None:
-        tasks.checked_language(task.language)
+        task_values.checked_language(task.language)
     if task.remind_at is not None:
         time_entry.checked_instant(task.remind_at)
     if task.repeat is not None:
         repetition.checked_rule(task.repeat)
     for item in task.checklist:
-        tasks.checked_title(item.title)
+        task_values.checked_title(item.title)
     for note in task.notes:
-        tasks.checked_text(note.text)
+        task_values.checked_text(note.text)
 
 
 def _unique(keys: list[str], what: str, place: str) -> None:
@@ -236,7 +236,7 @@ def _add_label(tx: Transaction, record: LabelRecord, added: Added) -> str:
     if named is not None:
         ident = named
     if _absent(tx, ident, added):
-        fields = {"name": tasks.checked_title(record.name), "color": record.color, "createdAt": iso(tx.now)}
+        fields = {"name": task_values.checked_title(record.name), "color": record.color, "createdAt": iso(tx.now)}
         tx.put(ident, "label", fields)
         added.labels += 1
     return ident
@@ -274,12 +274,12 @@ def _add_task(tx: Transaction, record: TaskRecord, labels: Mapping[str, str], ad
 def _fields(tx: Transaction, record: TaskRecord, labels: Mapping[str, str]) -> dict[str, Any]:
     """What is stored of a new task beside its title."""
     optional = {
-        **tasks.checked_status(record.status, record.status_reason),
+        **task_values.checked_status(record.status, record.status_reason),
         "due": record.due.isoformat() if record.due else None,
         "estimate": record.estimate,
         "remindAt": time_entry.checked_instant(record.remind_at) if record.remind_at else None,
         "repeat": record.repeat,
-        "languageCode": tasks.checked_language(record.language) if record.language else None,
+        "languageCode": task_values.checked_language(record.language) if record.language else None,
         "categoryId": names.find_or_make(tx, "category", record.category) if record.category else None,
     }
     return {
@@ -320,7 +320,7 @@ def _add_items(tx: Transaction, record: TaskRecord, ident: str, added: Added, pr
                     {
                         "taskId": ident,
                         "checklistId": checklist_id,
-                        "title": tasks.checked_title(item.title),
+                        "title": task_values.checked_title(item.title),
                         "rank": rank,
                         "isChecked": item.checked,
                         "checkedBy": "user",

@@ -18,6 +18,8 @@ from lottisync.journal.tasks import TaskLine
 from lottisync.journal.types import Task
 from lottisync.store import lookups
 from lottisync.store.feed_index import UNWRITABLE, FeedIndex
+from lottisync.store.forgetting import MIN_AGE
+from lottisync.store.instant import iso, millis
 from lottisync.store.reader import Change, Reader
 from lottisync.store.store import Store
 
@@ -168,6 +170,12 @@ class TaskList(FeedIndex[Indexed]):
 
     def _execute(self, sql: str, bindings: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         return self._connection.execute(sql, bindings).fetchall()
+
+
+def forgotten_from(changed: str) -> str:
+    """When a deleted task may be forgotten at the earliest: 30 days after it was deleted, if every device has seen
+    it."""
+    return iso(millis(changed) + MIN_AGE)
 
 
 def page_of(file: Path, journal: Store, wanted: Wanted) -> Page:

@@ -16,7 +16,7 @@ import msgspec
 from lottisync.causality.digest import sha256
 from lottisync.entities.schema import derived_id
 from lottisync.entities.version import ENTITY_ID
-from lottisync.journal import repetition, tasks, time_entry
+from lottisync.journal import repetition, task_values, tasks, time_entry
 from lottisync.journal.task_file import (
     MAX_BYTES,
     ItemRecord,
@@ -99,20 +99,20 @@ def rows(
 
 def _task_row(reader: Reader, page: tasks.TaskPage) -> Row:
     task = page.task
-    status = _or(dict[str, str | None](), lambda: tasks.checked_status(task.status, task.status_reason))
+    status = _or(dict[str, str | None](), lambda: task_values.checked_status(task.status, task.status_reason))
     return Row(
         kind="task",
         text=_title(task.title),
         status=status.get("status") or "OPEN",
         reason=_line(status.get("statusReason") or ""),
-        priority=_or("", lambda: tasks.checked_priority(task.priority)),
-        due=_or("", lambda: tasks.checked_day(task.due or "")),
+        priority=_or("", lambda: task_values.checked_priority(task.priority)),
+        due=_or("", lambda: task_values.checked_day(task.due or "")),
         remind=_instant(task.remind_at or ""),
         repeat=_or("", lambda: repetition.checked_rule(task.repeat or "")),
-        minutes=_or("", lambda: str(tasks.checked_minutes(task.estimate or 0))),
+        minutes=_or("", lambda: str(task_values.checked_minutes(task.estimate or 0))),
         labels=tuple(_title(label.name) for label in page.labels),
         category=_category(reader, task.category_id),
-        language=_or("", lambda: tasks.checked_language(task.language_code or "")),
+        language=_or("", lambda: task_values.checked_language(task.language_code or "")),
         at=_instant(task.created_at),
         id=task.id,
     )
@@ -129,10 +129,10 @@ def _item_row(item: ChecklistItem) -> Row:
 
 
 def _entry_rows(entry: Entry) -> Iterator[Row]:
-    text = _or("", lambda: tasks.checked_text(_newlines(entry.text)))
+    text = _or("", lambda: task_values.checked_text(_newlines(entry.text)))
     if entry.runs or not text:
         return
-    minutes = _or("", lambda: str(tasks.checked_minutes(entry.minutes or 0)))
+    minutes = _or("", lambda: str(task_values.checked_minutes(entry.minutes or 0)))
     kind: Kind = "time" if entry.kind == TIME and minutes else "note"
     yield Row(kind=kind, text=text, at=_instant(entry.at), minutes=minutes, id=entry.id)
 
@@ -153,7 +153,7 @@ def _line(text: str) -> str:
 
 
 def _title(text: str) -> str:
-    return _line(text)[: tasks.MAX_TITLE].strip() or UNTITLED
+    return _line(text)[: task_values.MAX_TITLE].strip() or UNTITLED
 
 
 def _newlines(text: str) -> str:
@@ -222,41 +222,41 @@ class _Made:
         self._ids.add(row.id)
 
     def _task(self, row: Row) -> TaskRecord:
-        status = tasks.checked_status(row.status or "OPEN", row.reason)
-        title = tasks.checked_title(row.text)
+        status = task_values.checked_status(row.status or "OPEN", row.reason)
+        title = task_values.checked_title(row.text)
         return TaskRecord(
             self._key(row, "task", title),
             title,
             time_entry.checked_instant(row.at or self._now),
             status=status["status"],  # type: ignore[arg-type]
             status_reason=status["statusReason"],
-            priority=tasks.checked_priority(row.priority or "P2"),  # type: ignore[arg-type]
-            due=tasks.checked_day(row.due) if row.due else None,  # type: ignore[arg-type]
+            priority=task_values.checked_priority(row.priority or "P2"),  # type: ignore[arg-type]
+            due=task_values.checked_day(row.due) if row.due else None,  # type: ignore[arg-type]
             estimate=_minutes(row.minutes) if row.minutes else None,
             labels=list(dict.fromkeys(self._label(label) for label in row.labels)),
-            language=tasks.checked_language(row.language) if row.language else None,
+            language=task_values.checked_language(row.language) if row.language else None,
             checklist=[],
             notes=[],
-            category=tasks.checked_title(row.category) if row.category else None,
+            category=task_values.checked_title(row.category) if row.category else None,
             remind_at=time_entry.checked_instant(row.remind) if row.remind else None,
             repeat=repetition.checked_rule(row.repeat) if row.repeat else None,
             id=row.id or None,
         )
 
     def _label(self, text: str) -> str:
-        label = tasks.checked_title(text)
+        label = task_values.checked_title(text)
         key = _hashed(label.casefold())
         self._labels.setdefault(key, LabelRecord(key, label, id=derived_id("label", label.casefold())))
         return key
 
     def _item(self, row: Row, task: TaskRecord) -> ItemRecord:
-        title = tasks.checked_title(row.text)
-        checked = tasks.checked_status_name(row.status or "OPEN") == "DONE"
+        title = task_values.checked_title(row.text)
+        checked = task_values.checked_status_name(row.status or "OPEN") == "DONE"
         at = time_entry.checked_instant(row.at) if row.at else None
         return ItemRecord(self._key(row, task.key, title), title, checked, at, row.id or None)
 
     def _note(self, row: Row, task: TaskRecord) -> NoteRecord:
-        text = tasks.checked_text(row.text)
+        text = task_values.checked_text(row.text)
         at = time_entry.checked_instant(row.at or self._now)
         if row.kind == "time" and not row.minutes:
             raise Problem("bad-file", "time that was spent has minutes")
@@ -274,7 +274,7 @@ class _Made:
 def _minutes(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise Problem("bad-value", "minutes are a number; got {quoted}", quoted=quoted(text))
-    return tasks.checked_minutes(int(text[:9]))
+    return task_values.checked_minutes(int(text[:9]))
 
 
 def _hashed(*parts: str) -> str:

@@ -9,9 +9,7 @@ nothing.
 """
 
 import contextlib
-import re
 from collections.abc import Mapping, Sequence
-from datetime import date
 from typing import Any, NamedTuple
 
 import msgspec
@@ -22,14 +20,12 @@ from lottisync.entities import path as paths
 from lottisync.entities.schema import derived_id, link_id
 from lottisync.entities.version import Damaged
 from lottisync.entities.view import T
+from lottisync.journal import task_values
 from lottisync.journal.types import (
     ENTRY_LINK,
     INVERSES,
-    LANGUAGES,
     NOTE,
-    PRIORITIES,
     RELATIONS,
-    STATUSES,
     TIME,
     Checklist,
     ChecklistItem,
@@ -41,18 +37,11 @@ from lottisync.journal.types import (
 )
 from lottisync.problem import Problem
 from lottisync.shown import quoted
-from lottisync.store import lookups
 from lottisync.store.instant import iso
-from lottisync.store.reader import Document, Reader
+from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
-MAX_TITLE = 400
-MAX_TEXT = 100_000
-MAX_MINUTES = 24 * 60
-MOST_CANDIDATES = 5
-CANDIDATE_CHARACTERS = 8
 DEFAULT_CHECKLIST = "Todos"
-_DAY = re.compile(r"\A\d{4}-\d{2}-\d{2}\Z")
 
 
 class TaskLine(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -88,6 +77,11 @@ class TaskPage(NamedTuple):
     def minutes_spent(self) -> int:
         return sum(entry.minutes or 0 for entry in self.entries)
 
+    @property
+    def has_times(self) -> bool:
+        """Whether time was written down, though it may be less than a minute."""
+        return any(entry.minutes is not None for entry in self.entries)
+
 
 # -- reading
 
@@ -96,9 +90,9 @@ def read(reader: Reader, entity_id: str, type_name: str, kind: type[T]) -> T:
     """The typed view of a live entity; `Problem` if there is no such entity of that type."""
     document = reader.document(entity_id)
     if document is None or document.type != type_name:
-        raise Problem("unknown-id", "there is no {word} {entity_id}", word=_word(type_name), entity_id=entity_id)
+        raise Problem("unknown-id", "there is no {word} {entity_id}", word=word_of(type_name), entity_id=entity_id)
     if document.deleted:
-        raise Problem("unknown-id", "the {word} {entity_id} is deleted", word=_word(type_name), entity_id=entity_id)
+        raise Problem("unknown-id", "the {word} {entity_id} is deleted", word=word_of(type_name), entity_id=entity_id)
     return document.view(kind)
 
 
@@ -147,152 +141,9 @@ def whole_page(reader: Reader, task_id: str) -> TaskPage:
     return found
 
 
-def resolve(reader: Reader, named: str, type_name: str, *, deleted: bool = False) -> str:
-    """The id of what a person named: by its id, by the first or last characters of it, or by a piece of its title that
-    no other has (JOUR-16). With `deleted`, one of the deleted entities. `Problem` if none or several fit."""
-    entity = reader.document(named)
-    if entity is not None and entity.type == type_name and (entity.deleted or not deleted):
-        return named
-    fitting = _fitting_deleted(reader, named, type_name) if deleted else _fitting(reader, named, type_name)
-    if len(fitting) == 1:
-        return fitting[0]
-    word = ("deleted " if deleted else "") + _word(type_name)
-    if not fitting:
-        raise Problem("unknown-id", "there is no {word} {quoted}", hint="tasks", word=word, quoted=quoted(named))
-    raise Problem(
-        "ambiguous-id",
-        "{count} of {word} fit {quoted}: {candidates}. Give more of the id or the title",
-        count=len(fitting),
-        word=word,
-        quoted=quoted(named),
-        candidates=_candidates(reader, fitting),
-    )
-
-
-class _Titled(msgspec.Struct, frozen=True, gc=False):
-    id: str
-    title: str = ""
-
-
-def _fitting(reader: Reader, named: str, type_name: str) -> list[str]:
-    by_id = reader.ids_like(named, 1_000, type_name)
-    return by_id or sorted(_by_title(named, reader.views(type_name, _Titled)[0]))
-
-
-def _fitting_deleted(reader: Reader, named: str, type_name: str) -> list[str]:
-    gone = [document.id for document in deleted_documents(reader, type_name)]
-    typed = "".join(named.split()).replace("-", "").lower()
-    plain = {ident: ident.replace("-", "").lower() for ident in gone}
-    by_id = [ident for ident in gone if typed and (plain[ident].startswith(typed) or plain[ident].endswith(typed))]
-    return by_id or _by_title(named, [document.view(_Titled) for document in deleted_documents(reader, type_name)])
-
-
-def _by_title(named: str, titled: list[_Titled]) -> list[str]:
-    """Those with exactly this title; if none, those with this piece in it. Capitals are ignored."""
-    piece = " ".join(named.split()).casefold()
-    if not piece:
-        return []
-    fitting = [one for one in titled if piece in one.title.casefold()]
-    exact = [one for one in fitting if one.title.casefold() == piece]
-    return [one.id for one in exact or fitting]
-
-
-def deleted_documents(reader: Reader, type_name: str) -> list[Document]:
-    """The deleted entities of a type that are not forgotten yet, in the order of their ids."""
-    found = (reader.document(ident) for ident in lookups.deleted_ids(reader, type_name))
-    return [document for document in found if document is not None]
-
-
-def _candidates(reader: Reader, fitting: list[str]) -> str:
-    """The first few of the ids that fit, each with its title, as a person would type it."""
-    named = []
-    for ident in fitting[:MOST_CANDIDATES]:
-        document = reader.document(ident)
-        title = document.document().get("title") if document is not None else None
-        named.append(f"{ident[-CANDIDATE_CHARACTERS:]} {quoted(title) if isinstance(title, str) else ''}".rstrip())
-    return ", ".join(named) + (", ..." if len(fitting) > MOST_CANDIDATES else "")
-
-
-def _word(type_name: str) -> str:
+def word_of(type_name: str) -> str:
+    """What a person calls an entity of this type."""
     return {"checklistItem": "checklist item", "entry": "note"}.get(type_name, type_name)
-
-
-# -- checked values: raise `Problem("bad-value", ...)`, return the value in its stored form
-
-
-def checked_title(text: str) -> str:
-    title = " ".join(text.split())
-    if not 1 <= len(title) <= MAX_TITLE:
-        raise Problem(
-            "bad-value", "a title has 1 to {max_title} characters; got {count}", max_title=MAX_TITLE, count=len(title)
-        )
-    return title
-
-
-def checked_text(text: str) -> str:
-    text = text.strip()
-    if not 1 <= len(text) <= MAX_TEXT:
-        raise Problem(
-            "bad-value", "a note has 1 to {max_text} characters; got {count}", max_text=MAX_TEXT, count=len(text)
-        )
-    return text
-
-
-def checked_minutes(minutes: int) -> int:
-    if not 1 <= minutes <= MAX_MINUTES:
-        raise Problem(
-            "bad-value", "minutes go from 1 to {max_minutes}; got {minutes}", max_minutes=MAX_MINUTES, minutes=minutes
-        )
-    return minutes
-
-
-def checked_day(text: str) -> str:
-    with contextlib.suppress(ValueError):
-        if _DAY.match(text):
-            return date.fromisoformat(text).isoformat()
-    raise Problem("bad-value", "a due date is a day like 2026-12-01; got {quoted}", quoted=quoted(text))
-
-
-def checked_priority(text: str) -> str:
-    priority = text.strip().upper()
-    if priority not in PRIORITIES:
-        raise Problem(
-            "bad-value",
-            "a priority is one of {priorities}; got {quoted}",
-            priorities=", ".join(PRIORITIES),
-            quoted=quoted(text),
-        )
-    return priority
-
-
-def checked_status_name(text: str) -> str:
-    status = " ".join(text.upper().replace("_", " ").split())
-    if status not in STATUSES:
-        raise Problem(
-            "bad-value",
-            "a status is one of {statuses}; got {quoted}",
-            statuses=", ".join(STATUSES),
-            quoted=quoted(text),
-        )
-    return status
-
-
-def checked_status(text: str, reason: str | None) -> dict[str, str | None]:
-    """`status` and `statusReason`, which are written together; BLOCKED and ON HOLD need the reason."""
-    status = checked_status_name(text)
-    reason = (reason or "").strip() or None
-    if status in ("BLOCKED", "ON HOLD") and reason is None:
-        raise Problem("bad-value", "the status {status} needs a reason", status=status)
-    return {"status": status, "statusReason": reason}
-
-
-def checked_language(text: str) -> str:
-    code = text.strip().lower()
-    if code not in LANGUAGES:
-        raise Problem(
-            "bad-value", "a language is a code of ISO 639-1, like en or de; got {quoted}", quoted=quoted(text)
-        )
-    return code
 
 
 # -- writing
@@ -301,7 +152,7 @@ def checked_language(text: str) -> str:
 def add_task(tx: Transaction, task_id: str, title: str, fields: Mapping[str, Any] = {}) -> Dot:
     """A new task; `fields` are stored fields that were checked."""
     values = {
-        "title": checked_title(title),
+        "title": task_values.checked_title(title),
         "status": "OPEN",
         "priority": "P2",
         "createdAt": iso(tx.now),
@@ -311,7 +162,7 @@ def add_task(tx: Transaction, task_id: str, title: str, fields: Mapping[str, Any
 
 
 def edit_task(tx: Transaction, task_id: str, fields: Mapping[str, Any]) -> Dot:
-    """Change fields of a task (checked by the caller with the functions above)."""
+    """Change fields of a task (checked by the caller, with `task_values`)."""
     read(tx, task_id, "task", Task)
     return tx.put(task_id, "task", fields)
 
@@ -376,7 +227,7 @@ def add_checklist(
         "checklist",
         {
             "taskId": task_id,
-            "title": checked_title(title),
+            "title": task_values.checked_title(title),
             "rank": rank_after(*ranks),
             "createdAt": iso(tx.now),
         },
@@ -395,8 +246,8 @@ def add_item(
 ) -> Dot:
     """A new item at the end of a checklist, the task's first if none is given, unticked and set by the user (S0-10)."""
     values = {
-        **place_in(tx, task_id, checklist_id or default_checklist(tx, task_id)),
-        "title": checked_title(title),
+        **position_in(tx, task_id, checklist_id or default_checklist(tx, task_id)),
+        "title": task_values.checked_title(title),
         "isChecked": False,
         "checkedBy": "user",
         "checkedAt": None,
@@ -406,8 +257,8 @@ def add_item(
     return tx.put(item_id, "checklistItem", values)
 
 
-def place_in(reader: Reader, task_id: str, checklist_id: str) -> dict[str, str]:
-    """The fields of an item's place at the end of a checklist: those of `PLACE`."""
+def position_in(reader: Reader, task_id: str, checklist_id: str) -> dict[str, str]:
+    """The fields of a position at the end of a checklist: those of `POSITION`."""
     held = page(reader, task_id)
     ranks = [item.rank for item in (*held.items, *held.archived) if item.checklist_id == checklist_id]
     return {"taskId": task_id, "checklistId": checklist_id, "rank": rank_after(*ranks)}
@@ -438,16 +289,16 @@ def check_item(tx: Transaction, item_id: str, checked: bool) -> Dot | None:
 def rename_item(tx: Transaction, item_id: str, title: str) -> Dot:
     """A new title. The tick and its provenance stay (S0-21)."""
     read(tx, item_id, "checklistItem", ChecklistItem)
-    return tx.put(item_id, "checklistItem", {"title": checked_title(title)})
+    return tx.put(item_id, "checklistItem", {"title": task_values.checked_title(title)})
 
 
 def move_item(tx: Transaction, item_id: str, steps: int) -> Dot | None:
-    """Move a checklist item up (-1) or down (1) by one place; None if it is the first or the last already."""
+    """Move a checklist item up (-1) or down (1) by one position; None if it is the first or the last already."""
     item = read(tx, item_id, "checklistItem", ChecklistItem)
     beside = [one for one in page(tx, item.task_id).items if one.checklist_id == item.checklist_id]
-    place = [one.id for one in beside].index(item_id)
+    at = [one.id for one in beside].index(item_id)
     others = [one.rank for one in beside if one.id != item_id]
-    wanted = place + steps
+    wanted = at + steps
     if not 0 <= wanted <= len(others):
         return None
     before, after = (others[wanted - 1] if wanted else None), (others[wanted] if wanted < len(others) else None)
@@ -464,7 +315,9 @@ def add_note(
     tx: Transaction, entry_id: str, task_id: str, text: str, *, at: str | None = None, author: str = "user"
 ) -> Dot:
     """Something written down."""
-    return add_entry(tx, entry_id, task_id, {"kind": NOTE, "text": checked_text(text), "at": at or iso(tx.now)}, author)
+    return add_entry(
+        tx, entry_id, task_id, {"kind": NOTE, "text": task_values.checked_text(text), "at": at or iso(tx.now)}, author
+    )
 
 
 def add_entry(tx: Transaction, entry_id: str, task_id: str, fields: Mapping[str, Any], author: str) -> Dot:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from lottisync.causality.vector_clock import Dot
-from lottisync.journal import tasks
+from lottisync.journal import task_values, tasks
 from lottisync.journal.types import TIME, Entry
 from lottisync.problem import Problem
 from lottisync.shown import quoted
@@ -21,7 +21,7 @@ from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 ENTRY = "entry"
-MAX_SPAN = tasks.MAX_MINUTES * 60_000
+MAX_SPAN = task_values.MAX_MINUTES * 60_000
 DEFAULT_TEXT = "Time spent"
 
 
@@ -83,7 +83,7 @@ def add(
     extra: Mapping[str, object] = {},
 ) -> Dot:
     """Write down time that was spent; with a span that has no end, a timer that runs."""
-    fields = {"kind": TIME, "text": tasks.checked_text(text), **span.fields(), **extra}
+    fields = {"kind": TIME, "text": task_values.checked_text(text), **span.fields(), **extra}
     return tasks.add_entry(tx, entry_id, task_id, fields, author)
 
 
@@ -112,8 +112,8 @@ def edit(tx: Transaction, entry_id: str, *, text: str | None = None, span: Span 
     """Change the words or the span of a time entry; None if it is so already."""
     entry = read(tx, entry_id)
     fields: dict[str, str | None] = {}
-    if text is not None and tasks.checked_text(text) != entry.text:
-        fields["text"] = tasks.checked_text(text)
+    if text is not None and task_values.checked_text(text) != entry.text:
+        fields["text"] = task_values.checked_text(text)
     if span is not None and span != (entry.at, entry.end):
         fields |= span.fields()
     return tx.put(entry_id, ENTRY, fields) if fields else None

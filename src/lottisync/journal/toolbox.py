@@ -11,61 +11,64 @@ the same object is proposed, stored and carried out.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import msgspec
 from pydantic import ValidationError
 
-from lottisync.journal.actions.add_checklist_item import AddChecklistItem
-from lottisync.journal.actions.add_multiple_checklist_items import AddMultipleChecklistItems
-from lottisync.journal.actions.assign_task_label import AssignTaskLabel
-from lottisync.journal.actions.assign_task_labels import AssignTaskLabels
-from lottisync.journal.actions.create_follow_up_task import CreateFollowUpTask
-from lottisync.journal.actions.create_time_entry import CreateTimeEntry
-from lottisync.journal.actions.link_task import LinkTask
-from lottisync.journal.actions.migrate_checklist_item import MigrateChecklistItem
-from lottisync.journal.actions.migrate_checklist_items import MigrateChecklistItems
-from lottisync.journal.actions.set_task_language import SetTaskLanguage
-from lottisync.journal.actions.set_task_status import SetTaskStatus
-from lottisync.journal.actions.set_task_title import SetTaskTitle
-from lottisync.journal.actions.suggest_checklist_completion import SuggestChecklistCompletion
-from lottisync.journal.actions.update_checklist_item import UpdateChecklistItem
-from lottisync.journal.actions.update_checklist_items import UpdateChecklistItems
-from lottisync.journal.actions.update_running_timer import UpdateRunningTimer
-from lottisync.journal.actions.update_task_due_date import UpdateTaskDueDate
-from lottisync.journal.actions.update_task_estimate import UpdateTaskEstimate
-from lottisync.journal.actions.update_task_priority import UpdateTaskPriority
-from lottisync.journal.actions.update_time_entry import UpdateTimeEntry
 from lottisync.journal.arguments import EDITED, INCOMPLETE, Call
 from lottisync.journal.task_action import TaskAction
 from lottisync.review.action import Unreadable
 
 MAX_ARGUMENTS = 100_000
 """Characters of one call. Twenty items with titles and reasons take less than half."""
-TASK_TOOLS: tuple[type[Call], ...] = (
-    SetTaskTitle,
-    UpdateTaskEstimate,
-    UpdateTaskDueDate,
-    UpdateTaskPriority,
-    SetTaskStatus,
-    SetTaskLanguage,
-    AddMultipleChecklistItems,
-    UpdateChecklistItems,
-    SuggestChecklistCompletion,
-    AssignTaskLabels,
-    CreateFollowUpTask,
-    LinkTask,
-    MigrateChecklistItems,
-    CreateTimeEntry,
-    UpdateTimeEntry,
-    UpdateRunningTimer,
-    AssignTaskLabel,
-    AddChecklistItem,
-    UpdateChecklistItem,
-    MigrateChecklistItem,
+TASK_TOOLS = (
+    "set_task_title:SetTaskTitle",
+    "update_task_estimate:UpdateTaskEstimate",
+    "update_task_due_date:UpdateTaskDueDate",
+    "update_task_priority:UpdateTaskPriority",
+    "set_task_status:SetTaskStatus",
+    "set_task_language:SetTaskLanguage",
+    "add_multiple_checklist_items:AddMultipleChecklistItems",
+    "update_checklist_items:UpdateChecklistItems",
+    "suggest_checklist_completion:SuggestChecklistCompletion",
+    "assign_task_labels:AssignTaskLabels",
+    "create_follow_up_task:CreateFollowUpTask",
+    "link_task:LinkTask",
+    "migrate_checklist_items:MigrateChecklistItems",
+    "create_time_entry:CreateTimeEntry",
+    "update_time_entry:UpdateTimeEntry",
+    "update_running_timer:UpdateRunningTimer",
+    "assign_task_label:AssignTaskLabel",
+    "add_checklist_item:AddChecklistItem",
+    "update_checklist_item:UpdateChecklistItem",
+    "migrate_checklist_item:MigrateChecklistItem",
 )
-"""In the order in which they are shown to a model."""
+"""MODULE:CLASS in `lottisync.journal.actions`, in the order in which they are shown to a model. A tool is called as its
+module is. It is imported when it is asked for: a page shows proposals of few tools, and to load all takes long."""
+
+
+class Tools(Mapping[str, type[Call]]):
+    """Tools by their names, each loaded when it is asked for."""
+
+    def __init__(self, tools: Sequence[str | type[Call]]) -> None:
+        self._known = {tool.partition(":")[0] if isinstance(tool, str) else tool.tool: tool for tool in tools}
+
+    def __getitem__(self, name: str) -> type[Call]:
+        known = self._known[name]
+        if isinstance(known, str):
+            module, _, attribute = known.partition(":")
+            known = getattr(import_module(f"lottisync.journal.actions.{module}"), attribute)
+            self._known[name] = known
+        return known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
 
 
 class BadCall(NamedTuple):
@@ -77,11 +80,16 @@ class BadCall(NamedTuple):
 
 
 class Toolbox:
-    """Some tools by their names. It is also the engine's registry of actions (`lottisync.review.action.Actions`)."""
+    """Some tools by their names, given as classes or as in `TASK_TOOLS`. It is also the engine's registry of actions
+    (`lottisync.review.action.Actions`)."""
 
-    def __init__(self, tools: Sequence[type[Call]]) -> None:
-        self.tools = {tool.tool: tool for tool in tools}
-        self.aliases = {alias: tool.tool for tool in tools for alias in tool.aliases}
+    def __init__(self, tools: Sequence[str | type[Call]]) -> None:
+        self.tools = Tools(tools)
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """Other names, and the tools that they mean."""
+        return {alias: tool.tool for tool in self.tools.values() for alias in tool.aliases}
 
     def definitions(self, *also: type[Call]) -> list[dict[str, Any]]:
         """`name`, `description` and `parameters` (a JSON schema) of every tool that a model is offered, and of those in
@@ -210,7 +218,7 @@ def _without_malformed(tool: type[Call], args: dict[str, Any], error: Validation
     kept = [element for index, element in enumerate(given) if index not in malformed]
     if not kept:
         return None
-    return tool.model_validate({**args, str(tool.elements): kept}).without(_faults(error))
+    return tool.model_validate({**args, str(tool.elements): kept}).without(len(malformed), _faults(error))
 
 
 def _explained(error: ValidationError) -> str:

@@ -31,7 +31,7 @@ LANGUAGES = frozenset(_CODES.split())
 STATUS = ("status", "statusReason")
 TICK = ("isChecked", "checkedBy", "checkedAt", "checkReason", "proposedBy")
 """Fields that are written together with the first of them: a tick is nothing without who set it, and when."""
-PLACE = ("taskId", "checklistId", "rank")
+POSITION = ("taskId", "checklistId", "rank")
 SPAN = ("at", "end")
 """One value in several fields: where an item stands, and from when to when time was spent. Two devices that move one
 item, or change one span, at the same time leave one of the two values, never half of each."""
@@ -198,7 +198,7 @@ JOURNAL = schema(
     [
         EntityType("task", Task, subtype="status", together=(STATUS,)),
         EntityType("checklist", Checklist, owner="taskId"),
-        EntityType("checklistItem", ChecklistItem, owner="taskId", together=(TICK, PLACE)),
+        EntityType("checklistItem", ChecklistItem, owner="taskId", together=(TICK, POSITION)),
         EntityType("entry", Entry, owner="taskId", subtype="kind", together=(SPAN,)),
         EntityType("label", Label),
         EntityType("category", Category),

@@ -1,10 +1,10 @@
 """A listener that strangers cannot close (docs/specs/12-transport.md, section 1).
 
-A peer that connects takes a place until it has proved who it is. The places are few, or strangers would use up our file
+A peer that connects takes a slot until it has proved who it is. The slots are few, or strangers would use up our file
 descriptors. So that one stranger cannot take them all, an address gets `EACH` of them (in IPv6 a /64 counts as one
 address: a host there has as many addresses as it likes), and `KEPT` of them are for addresses where a device of
 this person was reached before. Such an address has a separate share, because a stranger may be in the same /64. A
-connection that gets no place is closed; its owner may try again.
+connection that gets no slot is closed; its owner may try again.
 
 A machine that has no free descriptor takes no connection for a while. That ends nothing: the connections wait in the
 system's queue, and it is tried again.
@@ -19,7 +19,7 @@ import anyio
 from anyio.abc import Listener, SocketAttribute, SocketStream
 from anyio.streams.stapled import MultiListener
 
-PLACES = 32
+SLOTS = 32
 """Connections that have not yet proved who they are, at one time."""
 EACH = 6
 """Of these from one address: a household behind one address dials with some devices at once."""
@@ -30,10 +30,10 @@ PAUSE_SECONDS = 0.5
 IPV6_NETWORK_BITS = 64
 
 
-class Places:
+class Slots:
     """Who is being let in, counted by address."""
 
-    def __init__(self, most: int = PLACES, each: int = EACH, kept: int = KEPT) -> None:
+    def __init__(self, most: int = SLOTS, each: int = EACH, kept: int = KEPT) -> None:
         self._most, self._each, self._kept = most, each, kept
         self._taken: Counter[str] = Counter()
 
@@ -42,7 +42,7 @@ class Places:
         return self._taken.total()
 
     def take(self, host: str, *, known: bool = False) -> bool:
-        """Take a place for a connection from `host`, an address as text; False if there is none for it. Each place
+        """Take a slot for a connection from `host`, an address as text; False if there is none for it. Each slot
         that was taken is given back with `leave`."""
         share = _share(host, known)
         room = self._most if known else self._most - self._kept
@@ -52,7 +52,7 @@ class Places:
         return True
 
     def leave(self, host: str, *, known: bool = False) -> None:
-        """Give a place back, with what `take` was called with."""
+        """Give a slot back, with what `take` was called with."""
         share = _share(host, known)
         self._taken[share] -= 1
         if not self._taken[share]:

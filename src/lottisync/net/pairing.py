@@ -15,7 +15,7 @@ three refusals the person has to decide.
 
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
 import msgspec
@@ -23,15 +23,15 @@ from anyio.abc import ByteStream, SocketStream
 from anyio.streams.memory import MemoryObjectReceiveStream
 from anyio.streams.tls import TLSAttribute, TLSStream
 
-from lottisync.identity.device_key import DeviceKey
+from lottisync.identity.device_key import DeviceKey, device_id_of
 from lottisync.identity.invitation import Invitation
-from lottisync.identity.pairing import CodeShown, CodeTyped, Paired
+from lottisync.identity.pairing import CodeShown, CodeTyped, Paired, PairingState
 from lottisync.identity.pairing_message import MAX_PAIRING_MESSAGE, NOTHING, Introduction, PairingError
 from lottisync.identity.pairing_offer import CodeOffer, Offer, Password, discriminator
 from lottisync.net import tls
 from lottisync.net.address import Address, BadAddress, parse
 from lottisync.net.discovery import Announcement, Found, discovering
-from lottisync.net.doorway import Places, remote_host, welcome
+from lottisync.net.doorway import Slots, remote_host, welcome
 from lottisync.net.interfaces import scopes
 from lottisync.net.listener import listen, local_host, port_of, remote_of
 from lottisync.problem import Problem
@@ -39,6 +39,8 @@ from lottisync.protocol.framing import BadFrame, FrameBuffer, frame
 
 MESSAGE_SECONDS = 10
 """Within which each message of a run must come; the code was typed before the run."""
+PERSON_SECONDS = 120
+"""Within which it must come where the other device may ask its person first: as long as a code is good (PAIR-680)."""
 SEARCH_SECONDS = 20
 """How long the typing side looks for a device that shows a code."""
 INVITED_SECONDS = 5
@@ -59,6 +61,9 @@ class Self(NamedTuple):
     chance: Callable[[int], bytes]
     introduce: Callable[[str], Introduction] = lambda host: NOTHING
     """What is handed over on a connection to this host, an address of this machine."""
+    consent: Callable[[str], None] = lambda device: None
+    """Called with the id of the other device before this one says that it trusts it. Raises `Problem` if the person
+    does not want that. It may ask, and so take a while."""
 
 
 class _Channel:
@@ -76,11 +81,28 @@ class _Channel:
         for message in messages:
             await self.send(message)
 
-    async def receive(self) -> bytes:
-        with anyio.fail_after(MESSAGE_SECONDS):
+    async def receive(self, seconds: float = MESSAGE_SECONDS) -> bytes:
+        with anyio.fail_after(seconds):
             while (body := self._buffer.next_body()) is None:
                 self._buffer.feed(await self._stream.receive(4096))
         return body
+
+
+class NotWanted(PairingError):
+    """The person of this device does not want the other one; `problem` is what `Self.consent` raised."""
+
+    def __init__(self, problem: Problem) -> None:
+        arguments: dict[str, Any] = problem.arguments
+        super().__init__("revoked", problem.template, hint=problem.hint, **arguments)
+        self.problem = problem
+
+
+def _consent(me: Self, device: str) -> None:
+    """Raises `NotWanted` if this device's person does not want the other device."""
+    try:
+        me.consent(device)
+    except Problem as problem:
+        raise NotWanted(problem) from None
 
 
 async def _anybody(paired: Paired) -> None:
@@ -118,25 +140,27 @@ async def show_code(
     """Listen until the code was typed, or has expired. `ready` is called with the port. With `discover` the
     offer is announced.
 
-    Raises `Problem` when the code has expired or was tried too often."""
-    outcome: list[Paired] = []
+    Raises `Problem` when the code has expired or was tried too often, `NotWanted` if the person wants it so."""
+    outcome: list[Paired | NotWanted] = []
     complaint: list[str] = []
     done = anyio.Event()
-    places = Places(kept=0)
+    slots = Slots(kept=0)
 
     async def serve(raw: SocketStream) -> None:
         host = remote_host(raw)
-        if not places.take(host):
+        if not slots.take(host):
             await anyio.aclose_forcefully(raw)
             return
         try:
             outcome.append(await let_in(raw, me, offer, clock))
+        except NotWanted as error:  # the code was typed: nobody else has it
+            outcome.append(error)
         except PairingError as error:
             complaint[:] = [error.message]
         except BROKEN_OFF:
             complaint[:] = ["a device connected and went away"]
         finally:
-            places.leave(host)
+            slots.leave(host)
         if outcome or not offer.open_at(clock()):
             done.set()
 
@@ -157,7 +181,10 @@ async def show_code(
             await done.wait()
         tasks.cancel_scope.cancel()
     if outcome:
-        return outcome[0]
+        [ended] = outcome
+        if isinstance(ended, NotWanted):
+            raise ended
+        return ended
     why = f" ({complaint[0]})" if complaint else ""
     if offer.runs_left <= 0:
         raise Problem("too-many-runs", "the code was tried too often{why}", hint="pair-again", why=why)
@@ -191,10 +218,12 @@ async def _run_shown(
     paired: Paired | None = None
     try:
         while paired is None:
-            answers = run.receive(await channel.receive(), clock())
+            seconds = MESSAGE_SECONDS if run.state is PairingState.HELLO else PERSON_SECONDS
+            answers = run.receive(await channel.receive(seconds), clock())
             if run.result is None:
                 await channel.send_all(answers)
                 continue
+            _consent(me, run.result.peer_id)
             # Who was let in has to hear it, also when this program stops in between.
             with anyio.move_on_after(MESSAGE_SECONDS, shield=True):
                 paired = _met_at(remote, run.result)
@@ -241,13 +270,12 @@ async def accept(me: Self, invitation: Invitation) -> Paired:
     refusal: PairingError | None = None
     for address in tried:
         try:
-            with anyio.fail_after(INVITED_SECONDS):
-                return await _type_at(me, invitation.password, address)
+            return await _type_at(me, invitation.password, address, INVITED_SECONDS)
         except PairingError as error:
             if error.code != "wrong-fingerprint":  # another machine may have the address in this network
                 raise
             refusal = error
-        except (Problem, TimeoutError):
+        except Problem:
             continue
     if refusal is not None:
         raise refusal
@@ -295,6 +323,8 @@ async def type_at_one_of(
         else:
             try:
                 return await _type_at_any(me, code, service.addresses)
+            except NotWanted as error:
+                return error
             except PairingError as error:
                 refusals[service.name] = error
             except Problem:
@@ -342,9 +372,10 @@ async def _type_at_any(me: Self, code: str, addresses: tuple[Address, ...]) -> P
     raise unreachable
 
 
-async def _type_at(me: Self, code: str | Password, address: Address) -> Paired:
+async def _type_at(me: Self, code: str | Password, address: Address, seconds: float = MESSAGE_SECONDS) -> Paired:
+    """`seconds` is how long the device has to answer at all."""
     try:
-        with anyio.fail_after(MESSAGE_SECONDS):
+        with anyio.fail_after(seconds):
             raw = await anyio.connect_tcp(address.host, address.port)
             try:
                 stream = await tls.secured(raw, tls.pairing_context(None), server=False)
@@ -354,7 +385,7 @@ async def _type_at(me: Self, code: str | Password, address: Address) -> Paired:
     except (OSError, TimeoutError, anyio.EndOfStream, anyio.BrokenResourceError):
         raise Problem("unreachable", "no device shows a code at {address}", hint="show-code", address=address) from None
     try:
-        return _met_at(address, await _run_typed(_Channel(stream), stream, me, code))
+        return _met_at(address, await _run_typed(_Channel(stream), stream, me, code, seconds))
     except BROKEN_OFF:
         raise Problem(
             "broken-off", "the device at {address} broke the pairing off. Try again", address=address
@@ -372,7 +403,7 @@ def _met_at(address: Address | None, paired: Paired) -> Paired:
     return msgspec.structs.replace(paired, introduction=msgspec.structs.replace(handed, ways=ways))
 
 
-async def _run_typed(channel: _Channel, stream: TLSStream, me: Self, code: str | Password) -> Paired:
+async def _run_typed(channel: _Channel, stream: TLSStream, me: Self, code: str | Password, seconds: float) -> Paired:
     shown = stream.extra(TLSAttribute.peer_certificate_binary)
     assert shown is not None, "a TLS server always has a certificate"
     run = CodeTyped(
@@ -386,9 +417,11 @@ async def _run_typed(channel: _Channel, stream: TLSStream, me: Self, code: str |
     )
     try:
         await channel.send(run.start())
+        answers = run.receive(await channel.receive(seconds))
+        _consent(me, device_id_of(shown))  # before it hears that the code is right; TLS has proved its key (PAIR-12)
         while run.result is None:
-            for message in run.receive(await channel.receive()):
-                await channel.send(message)
+            await channel.send_all(answers)
+            answers = run.receive(await channel.receive(PERSON_SECONDS))
     except PairingError as error:
         if error.refusal is not None:
             await channel.send(error.refusal)

@@ -90,12 +90,19 @@ class Board:
         self.present: set[Name] = set()
         self.parted: set[str] = set()
         self.left: set[bytes] = set()
+        self._spoilt: set[Name] = set()
         self.entries: dict[Name, Entry] = {}
 
     def show(self, names: Iterable[Name]) -> None:
         """This, and nothing else, lies in the relay now."""
         self.present = set(names)
+        self._spoilt &= self.present
         self.entries = {name: entry for name, entry in self.entries.items() if name in self.present}
+
+    def replaced(self, names: Set[Name]) -> None:
+        """Another message lies here now. A frame is put there once: it may be read, but is not relied on any more."""
+        self._spoilt |= {name for name in names if name.channel.startswith("snap.")}
+        self.entries = {name: entry for name, entry in self.entries.items() if name not in names}
 
     def gone(self, name: Name) -> None:
         """This does not lie there any more."""
@@ -133,7 +140,7 @@ class Board:
             if store in entry.taken
             and entry.device in members
             and entry.name.lane not in self.left
-            and entry.whole(self.present)
+            and entry.whole(self.present - self._spoilt)
             and not _old(entry, now)
             and entry.recorded_under(nodes)
         ]
@@ -147,7 +154,7 @@ class Board:
             and entry.device in members
             and entry.name.lane not in self.left
             and entry.taken >= entry.heads.keys()
-            and entry.whole(self.present)
+            and entry.whole(self.present - self._spoilt)
             and not _old(entry, now)
         ]
 

@@ -68,11 +68,11 @@ def wrapped(plaintext: bytes, public: bytes, info: bytes) -> bytes:
 
 
 def wrap_info(space: bytes, lane: bytes, number: int, public: bytes) -> bytes:
-    """What binds a wrap to its place: another message, or another receiver, is another info."""
-    return wrap_place(space, lane, number) + hashlib.sha256(public).digest()
+    """What binds a wrap to its message: another message, or another receiver, is another info."""
+    return wrap_context(space, lane, number) + hashlib.sha256(public).digest()
 
 
-def wrap_place(space: bytes, lane: bytes, number: int) -> bytes:
+def wrap_context(space: bytes, lane: bytes, number: int) -> bytes:
     """The keys message that wraps are in."""
     return WRAP_LABEL + space + lane + number.to_bytes(8, "big")
 

@@ -12,12 +12,15 @@ from typing import Any
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
+from nats.js.errors import APIError
 
 from lottisync.problem import Problem
 from lottisync.relay.credentials import form_of
 from lottisync.relay.setting import Setting
 
 CONNECT_SECONDS = 5
+NO_ROOM = (10_002, 10_023, 10_047, 10_049, 10_077)
+"""Error codes: the server or the account has no room, no file can be written, the stream has its most bytes."""
 
 
 class Connection(Client):
@@ -83,6 +86,23 @@ def unusable(setting: Setting, error: BaseException, refused: str = "") -> Probl
     elif refused:
         code = "relay-not-permitted"
     return Problem(code, "the relay at {url} cannot be used: {reason}", url=setting.shown, reason=reason)
+
+
+def stalled(setting: Setting, error: BaseException, refused: str = "") -> Problem:
+    """The server is connected, and JetStream did not do what was asked of it."""
+    if isinstance(error, APIError) and error.err_code in NO_ROOM:
+        return Problem(
+            "relay-no-room", "the relay at {url} has no room: {reason}",
+            url=setting.shown, reason=error.description or type(error).__name__,
+        )  # fmt: skip
+    if isinstance(error, TimeoutError) and not refused:
+        return Problem(
+            "relay-stalled",
+            "the relay at {url} answers, but JetStream there does not: its disk may be full, or its servers have no "
+            "leader",
+            url=setting.shown,
+        )
+    return unusable(setting, error, refused)
 
 
 def _tls(setting: Setting) -> dict[str, Any]:

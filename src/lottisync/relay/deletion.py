@@ -1,11 +1,12 @@
 """What a device may delete in the relay: messages of its own lanes that are superseded (docs/specs/19-relay.md,
 section 7)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from typing import NamedTuple
 
 from lottisync.causality.vector_clock import MAX_COUNTER
 from lottisync.relay.board import Board
+from lottisync.relay.header import Name
 
 
 class Purge(NamedTuple):
@@ -16,13 +17,17 @@ class Purge(NamedTuple):
     below: int
 
 
-def purges(board: Board, lane: bytes, device: str, members: Collection[str], now: int, *, busy: bool) -> list[Purge]:
-    """What this device may delete now, in its lane and in those that it has left. `busy`: a snapshot is being
-    published in the lane, so its frames have no manifest yet."""
+def purges(
+    board: Board, lane: bytes, left: Set[bytes], members: Collection[str], now: int, *, busy: bool
+) -> list[Purge]:
+    """What a device may delete now, in its lane and in those that it has `left`. `busy`: a snapshot is being published
+    in the lane, so its frames have no manifest yet."""
     found = []
-    for own in {lane, *(entry.name.lane for entry in board.entries.values() if entry.device == device)}:
+    for own in {lane} | left:
         found.append(Purge(own, "log", board.superseded(own, set(members), now)))
         found += [Purge(own, channel, _last(board, own, channel)) for channel in ("state", "keys")]
+        if own != lane and _numbers(board, lane, "state"):
+            found.append(Purge(own, "state", _last(board, own, "state") + 1))  # it says how things were (RELAY-832)
         if own != lane or not busy:
             found += [Purge(own, channel, _last(board, own, channel) + 1) for channel in board.abandoned(own)]
     return [purge for purge in found if _first(board, purge.lane, purge.channel) < purge.below]
@@ -30,11 +35,9 @@ def purges(board: Board, lane: bytes, device: str, members: Collection[str], now
 
 def purged(board: Board, purge: Purge) -> None:
     """The relay has deleted it."""
-    board.show(
-        name
-        for name in board.present
-        if not (name.lane == purge.lane and name.channel == purge.channel and name.number < purge.below)
-    )
+    for number in _numbers(board, purge.lane, purge.channel):
+        if number < purge.below:
+            board.gone(Name(purge.lane, purge.channel, number))
 
 
 def _numbers(board: Board, lane: bytes, channel: str) -> list[int]:

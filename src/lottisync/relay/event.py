@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from lottisync.problem import Sentence
 from lottisync.relay.header import Name
 
 
@@ -43,21 +44,31 @@ class Taken(NamedTuple):
 Event = Refused | WentBack | Differs | Split | Taken
 
 
-def words(event: Event) -> tuple[str, str] | None:
-    """A code and a sentence, for a log; None if nobody needs to see it."""
+def words(event: Event) -> tuple[str, Sentence] | None:
+    """A code and a sentence, for a log and for people; None if nobody needs to see it."""
     match event:
         case Refused(name, reason):
-            return "relay-refused", f"message {name.number} of {name.channel} at the relay was passed over: {reason}"
+            return "relay-refused", Sentence(
+                "message {number} of {channel} at the relay was passed over: {reason}",
+                number=name.number,
+                channel=name.channel,
+                reason=reason,
+            )
         case WentBack(_, shown, known):
-            return "relay-went-back", (
-                f"the relay shows {shown} of a device's messages, and has had {known}: it was set back, or hides some. "
-                "What it lacks is published again"
+            return "relay-went-back", Sentence(
+                "the relay shows {shown} of a device's messages, and has had {known}: it was set back, or hides some. "
+                "What it lacks is published again",
+                shown=shown,
+                known=known,
             )
         case Differs(_, store):
-            return "relay-differs", (
-                f"{store} differs from another device's although both know the same. Connect the two: they compare"
+            return "relay-differs", Sentence(
+                "{store} differs from another device's although both know the same. Connect the two: they compare",
+                store=store,
             )
         case Split(store):
-            return "relay-copy", f"a copy of a device's {store} was found through the relay; both are kept apart now"
+            return "relay-copy", Sentence(
+                "a copy of a device's {store} was found through the relay; both are kept apart now", store=store
+            )
         case Taken():
             return None

@@ -8,15 +8,18 @@ what the server recognises a repetition by. nats-py runs on asyncio alone, so th
 """
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
+from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, DiscardPolicy, StorageType, StreamConfig, StreamInfo
 from nats.js.errors import APIError, NotFoundError
 
 from lottisync.problem import Problem
-from lottisync.relay.connection import Connection, connect, unusable
+from lottisync.relay.connection import NO_ROOM, Connection, connect, stalled
 from lottisync.relay.deletion import Purge
 from lottisync.relay.header import LANE_BYTES, Name
 from lottisync.relay.lane import Moved, Publication
@@ -28,25 +31,32 @@ AGE_SECONDS = 90 * 24 * 3_600
 """After this time a relay forgets a message."""
 DUPLICATE_SECONDS = 120.0
 LISTED_TOGETHER = 256
+LISTING_SECONDS = 0.5
+"""For which messages of a list are waited for, before it is asked how many are left."""
+STORED_WITHIN = (0.02, 0.1, 0.5, 1.0)
+"""Seconds for which what was heard of is looked for, one after the other. What a server refuses is never stored."""
 WRONG_LAST_SEQUENCE = 10_071
-FULL = (10_077, 10_047, 10_023)
-"""Error codes: the stream has its most bytes, the account or the server has no room."""
 
 
-class _Place(NamedTuple):
+class _Position(NamedTuple):
     subject: str
     sequence: int
 
 
 class JetStream:
-    """Made by `connect`. `changed` is set whenever another program has published something."""
+    """Made by `connect`. `changed` is set whenever another program has published something. `replaced` are the names
+    that the last look found again, and under them another message than was found or put there before."""
 
     def __init__(self, client: Connection, context: JetStreamContext, setting: Setting, tag: bytes) -> None:
-        self._client, self._context = client, context
+        self._client, self._context, self._setting = client, context, setting
         self._prefix = f"ls.{setting.space.hex()}"
         self._stream = f"LS-{setting.space.hex()}"
         self._tag = tag
-        self._places: dict[Name, _Place] = {}
+        self._positions: dict[Name, _Position] = {}
+        self._last = 0
+        self._heard: set[Name] = set()
+        """What was published, as the server has passed it on: it may be stored a moment later."""
+        self.replaced: set[Name] = set()
         self.changed = asyncio.Event()
 
     # -- coming and going
@@ -68,12 +78,18 @@ class JetStream:
         """At a server that is connected. `patience` (seconds) bounds each request. Raises `Problem`; the caller still
         has to close the connection."""
         relay = cls(client, client.jetstream(timeout=patience), setting, tag)
-        try:
+        with relay.asking():
             await relay._make_stream()
             await client.subscribe(f"{relay._prefix}.>", cb=relay._note_change)
-        except (TimeoutError, NatsError) as error:
-            raise unusable(setting, error, client.refused) from None
         return relay
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Around what is asked of the server: what it does not do is a `Problem`."""
+        try:
+            yield
+        except (TimeoutError, NatsError) as error:
+            raise stalled(self._setting, error, self._client.refused) from None
 
     async def _make_stream(self) -> None:
         try:
@@ -94,7 +110,10 @@ class JetStream:
                 )
             )
 
-    async def _note_change(self, _: object) -> None:
+    async def _note_change(self, message: Msg) -> None:
+        name = _name(message.subject, (message.headers or {}).get("Nats-Msg-Id", ""))
+        if name is not None:
+            self._heard.add(name)
         self.changed.set()
 
     async def close(self) -> None:
@@ -104,32 +123,69 @@ class JetStream:
 
     async def names(self) -> list[Name]:
         """All that lies there, by the headers alone."""
+        found, last = await self._listed(DeliverPolicy.ALL, None)
+        self.replaced = self._others(found)
+        self._positions, self._last = found, last
+        if not self._heard <= found.keys():
+            self.changed.set()
+        return list(found)
+
+    async def news(self) -> list[Name]:
+        """What has come since it was looked last, by the headers alone (RELAY-836)."""
+        found = await self._since_last()
+        for pause in STORED_WITHIN:
+            if self._heard <= self._positions.keys() | found.keys():
+                break
+            await asyncio.sleep(pause)
+            found |= await self._since_last()
+        self._heard.clear()
+        self.replaced = self._others(found)
+        self._positions |= found
+        return list(found)
+
+    async def _since_last(self) -> dict[Name, _Position]:
+        found, last = await self._listed(DeliverPolicy.BY_START_SEQUENCE, self._last + 1)
+        self._last = max(self._last, last)
+        return found
+
+    def _others(self, found: dict[Name, _Position]) -> set[Name]:
+        return {name for name, at in found.items() if self._positions.get(name, at) != at}
+
+    async def _listed(self, policy: DeliverPolicy, first: int | None) -> tuple[dict[Name, _Position], int]:
+        """The messages of ours, and the number of the last message of all."""
         config = ConsumerConfig(
-            deliver_policy=DeliverPolicy.ALL, ack_policy=AckPolicy.NONE, headers_only=True, mem_storage=True,
+            deliver_policy=policy, opt_start_seq=first, ack_policy=AckPolicy.NONE, headers_only=True, mem_storage=True,
             inactive_threshold=30.0,
         )  # fmt: skip
         listing = await self._context.pull_subscribe(f"{self._prefix}.>", stream=self._stream, config=config)
-        found: dict[Name, _Place] = {}
-        left = (await listing.consumer_info()).num_pending or 0
+        found: dict[Name, _Position] = {}
+        last, left = 0, (await listing.consumer_info()).num_pending or 0
+        silent = 0.0
         while left > 0:
-            messages = await listing.fetch(min(left, LISTED_TOGETHER), timeout=REQUEST_SECONDS)
+            asked = min(left, LISTED_TOGETHER)
+            messages = await _some(listing, asked)
             for message in messages:
+                last = message.metadata.sequence.stream
                 name = _name(message.subject, (message.headers or {}).get("Nats-Msg-Id", ""))
                 if name is not None:
-                    found[name] = _Place(message.subject, message.metadata.sequence.stream)
+                    found[name] = _Position(message.subject, last)
             left -= len(messages)
+            if len(messages) < asked:  # a device has deleted some of them meanwhile
+                left = (await listing.consumer_info()).num_pending or 0
+            silent = 0.0 if messages else silent + LISTING_SECONDS
+            if silent > REQUEST_SECONDS:
+                raise TimeoutError("the list of what lies there does not come")
         await listing.unsubscribe()
-        self._places = found
-        return list(found)
+        return found, last
 
     async def fetch(self, name: Name) -> bytes | None:
         """What lies there under this name; None if it is gone."""
-        place = self._places.get(name)
-        return await self._stored(place) if place is not None else None
+        position = self._positions.get(name)
+        return await self._stored(position) if position is not None else None
 
-    async def _stored(self, place: _Place) -> bytes | None:
+    async def _stored(self, position: _Position) -> bytes | None:
         try:
-            found = await self._context.get_msg(self._stream, seq=place.sequence, direct=True)
+            found = await self._context.get_msg(self._stream, seq=position.sequence, direct=True)
         except NotFoundError:
             return None
         return found.data
@@ -139,7 +195,9 @@ class JetStream:
         minutes it takes a message for a repetition by its id alone, no matter who has published it (RELAY-572)."""
         name = publication.name
         subject = self._subject(name.lane, name.channel)
-        last = max((place.sequence for place in self._places.values() if place.subject == subject), default=0)
+        last = max(
+            (position.sequence for position in self._positions.values() if position.subject == subject), default=0
+        )
         headers = {
             "Nats-Msg-Id": f"{name.lane.hex()}-{name.channel}-{name.number}",
             "Nats-Expected-Last-Subject-Sequence": str(last),
@@ -149,26 +207,26 @@ class JetStream:
         except APIError as error:
             if error.err_code == WRONG_LAST_SEQUENCE:
                 raise Moved from None
-            if error.err_code in FULL:
+            if error.err_code in NO_ROOM:
                 raise Problem(
                     "relay-full", "the relay is full: it took nothing more. Give the stream {name} more room",
                     name=self._stream,
                 ) from None  # fmt: skip
             raise
-        place = _Place(subject, done.seq)
-        if done.duplicate and await self._stored(place) != publication.data:
+        position = _Position(subject, done.seq)
+        if done.duplicate and await self._stored(position) != publication.data:
             raise Problem(
                 "relay-taken",
                 "somebody has put another message in the place of this device's next one at the relay. "
                 "It is tried again",
             )
-        self._places[name] = place
+        self._positions[name] = position
 
     async def purge(self, purge: Purge) -> None:
         subject = self._subject(purge.lane, purge.channel)
         kept = [
-            place.sequence
-            for name, place in self._places.items()
+            position.sequence
+            for name, position in self._positions.items()
             if (name.lane, name.channel) == (purge.lane, purge.channel) and name.number >= purge.below
         ]
         await self._context.purge_stream(self._stream, seq=min(kept, default=None), subject=subject)
@@ -204,6 +262,14 @@ class JetStream:
 
     def _subject(self, lane: bytes, channel: str) -> str:
         return f"{self._prefix}.{self._tag.hex()}.{lane.hex()}.{channel}"
+
+
+async def _some(listing: JetStreamContext.PullSubscription, count: int) -> list[Msg]:
+    """So many messages of a list, or fewer."""
+    try:
+        return await listing.fetch(count, timeout=LISTING_SECONDS)
+    except TimeoutError:
+        return []
 
 
 def _name(subject: str, ident: str) -> Name | None:

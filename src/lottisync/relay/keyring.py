@@ -6,7 +6,7 @@ from lottisync.device.device import Device
 from lottisync.identity.device_key import IdentityError
 from lottisync.identity.statement import MembershipRecord
 from lottisync.relay import content, epoch, ledger
-from lottisync.relay.box import BoxKey, wrap_info, wrap_place, wrapped
+from lottisync.relay.box import BoxKey, wrap_context, wrap_info, wrapped
 from lottisync.relay.circle import Circle, signed_by
 from lottisync.relay.epoch import KEY_BYTES, MAX_EPOCHS, Epoch
 from lottisync.relay.header import BadMessage, Parts
@@ -66,7 +66,7 @@ class Keyring:
         records = [record.to_fields() for record in self._circle.records]
         boxes = [public for device, public in sorted(self._circle.boxes.items()) if device != self._device.id]
         key = self._chance(KEY_BYTES)
-        body = sealed_once(key, wrap_place(space, lane, number), content.encode(content.Keyring(epochs, records)))
+        body = sealed_once(key, wrap_context(space, lane, number), content.encode(content.Keyring(epochs, records)))
         wraps = [wrapped(key, public, wrap_info(space, lane, number, public)) for public in boxes]
         return content.encode(content.Wraps(wraps, body))
 
@@ -89,16 +89,16 @@ class Keyring:
 
     def _opened(self, parts: Parts) -> content.Keyring:
         header = parts.header
-        place = header.space, header.lane, header.number
+        context = header.space, header.lane, header.number
         message = content.decode(parts.rest, content.Wraps)
         for one in message.wraps:
             try:
-                key = self._box.opened(one, wrap_info(*place, self._box.public))
+                key = self._box.opened(one, wrap_info(*context, self._box.public))
             except BadMessage:
                 continue
             if len(key) != KEY_BYTES:
                 raise BadMessage(f"a key has {KEY_BYTES} bytes; got {len(key)}")
-            return content.decode(unsealed_once(key, wrap_place(*place), message.keyring), content.Keyring)
+            return content.decode(unsealed_once(key, wrap_context(*context), message.keyring), content.Keyring)
         return content.Keyring([], [])
 
     def _keep(self, new: list[Epoch], now: int) -> None:

@@ -6,7 +6,7 @@ from lottisync.relay import content, ledger
 from lottisync.relay.board import Board
 from lottisync.relay.circle import Circle
 from lottisync.relay.content import MAX_LANES
-from lottisync.relay.header import Kind
+from lottisync.relay.header import Kind, Name
 from lottisync.relay.keyring import Keyring
 from lottisync.relay.lane import Lane, Publication
 from lottisync.relay.receiving import Receiving
@@ -27,6 +27,7 @@ class OwnState:
         self._said: content.State | None = None
         self._held_when_said: list[bytes] = []
         self._said_at = 0
+        self._name: Name | None = None
 
     def next(self, now: int, *, leaving: bool) -> Publication | None:
         """The message that says it; None if there is nothing new to say, or if it was said a short time ago."""
@@ -42,11 +43,12 @@ class OwnState:
         open_part = content.encode(content.OpenState(epochs))
         framed_part = len(open_part).to_bytes(4, "big") + open_part
         made = self._lane.sealed(Kind.STATE, "state", self._keyring.sealing(now), content.encode(state), framed_part)
+        self._name = made.name
         return self._lane.written_down(made, now)
 
     def _is_there(self) -> bool:
-        lane = self._lane.id
-        return any(name.lane == lane and name.channel == "state" for name in self._board.present)
+        """The last one, not an older one: the relay may have gone back (RELAY-833)."""
+        return self._name is not None and self._receiving.lies_there(self._name)
 
     def _state(self, now: int) -> content.State:
         stores = {}

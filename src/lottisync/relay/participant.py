@@ -3,7 +3,7 @@
 What lies there goes in, and what to put there comes out. A participant reads no socket and no clock and draws no random
 numbers, so any store that keeps messages under names can carry it. A driver is a few lines:
 
-    participant.show(everything that lies there, now)
+    participant.show(everything that lies there, now, replaced=what was replaced since)
     while (name := participant.wanted()) is not None:
         participant.receive(name, fetch(name), now)
     while (publication := participant.publish(now)) is not None:
@@ -16,7 +16,7 @@ numbers, so any store that keeps messages under names can carry it. A driver is 
 It may stop between any two lines, for ever. `arrived` says what has come meanwhile, without looking at the rest.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from lottisync.device.device import Device
 from lottisync.relay.board import Board
@@ -48,14 +48,15 @@ class Participant:
             device, space, lane, self._circle, self._keyring, self._board, self._receiving, chance
         )
 
-    def show(self, names: Iterable[Name], now: int) -> None:
-        """This is all that lies there now."""
+    def show(self, names: Iterable[Name], now: int, *, replaced: Set[Name] = frozenset()) -> None:
+        """This is all that lies there now. `replaced`: where another message lies than the one that was there when it
+        was read, or put there."""
         self._circle.load()
-        self._receiving.show(names)
+        self._receiving.show(names, replaced)
 
-    def arrived(self, names: Iterable[Name]) -> None:
-        """This has come since then."""
-        self._board.present.update(names)
+    def arrived(self, names: Iterable[Name], *, replaced: Set[Name] = frozenset()) -> None:
+        """This has come since then. `replaced`: as for `show`."""
+        self._receiving.arrived(names, replaced)
 
     def wanted(self) -> Name | None:
         """The next message to fetch; None if there is nothing to read now."""

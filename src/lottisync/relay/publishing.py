@@ -78,8 +78,10 @@ class Publishing:
 
     def purges(self, now: int) -> list[Purge]:
         """What this device may delete: in its own lanes only."""
-        members = self._circle.members.keys()
-        return purges(self._board, self.lane.id, self._device.id, members, now, busy=self._snapshot.running)
+        own, lane = self._device.id, self.lane.id
+        lanes = {entry.name.lane for entry in self._board.entries.values() if entry.device == own}
+        left = (lanes | self._circle.lanes_of(own)) - {lane}
+        return purges(self._board, lane, left, self._circle.members.keys(), now, busy=self._snapshot.running)
 
     def close(self) -> None:
         self._snapshot.close()
@@ -90,7 +92,7 @@ class Publishing:
         """Wrap the epochs again for members that lack one in use."""
         fit = self._keyring.sealing(now)
         needed = self._keyring.in_need({fit.id, *self._receiving.epochs_in_use()}) | self._unsaid_records()
-        done = self._wrapped[1] if self._wrapped is not None and self._wrapped[0] in self._board.present else set()
+        done = self._wrapped[1] if self._wrapped is not None and self._receiving.lies_there(self._wrapped[0]) else set()
         if needed <= done:
             return None
         body = self._keyring.wraps(self._space, self.lane.id, self.lane.last("keys") + 1)

@@ -5,7 +5,7 @@ then the logs, and of a snapshot one frame at a time. Nothing is believed. A mes
 for the very place where it lies, and it is decrypted only then. What cannot be taken yet is not kept; it waits in the
 relay."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 from lottisync.device.device import Device
 from lottisync.relay import content
@@ -45,21 +45,37 @@ class Receiving:
 
     # -- what lies there
 
-    def show(self, names: Iterable[Name]) -> None:
-        """All that lies in the relay now."""
+    def show(self, names: Iterable[Name], replaced: Set[Name] = frozenset()) -> None:
+        """All that lies in the relay now. What was replaced is read again, and counts for nothing until then
+        (RELAY-831)."""
         self.looked = True
         self._board.show(names)
+        self._read_again(replaced)
         self._done &= self._board.present
         self._refused.clear()
         self._keyring.forget_all_but({name.lane for name in self._board.present if name.channel == "state"})
-        self._locked.forget_all_but(self._board.present)
         self._snapshot.stop()
         self._heads.notice_loss()
         self._circle.show(self._board.present)
 
+    def arrived(self, names: Iterable[Name], replaced: Set[Name] = frozenset()) -> None:
+        """This has come since the last look."""
+        self._board.present.update(names)
+        self._read_again(replaced)
+        self._refused.clear()
+
+    def _read_again(self, replaced: Set[Name]) -> None:
+        self._board.replaced(replaced)
+        self._done -= replaced
+        self._locked.forget_all_but(self._board.present - replaced)
+
     def is_own(self, name: Name) -> None:
         """This device has put it there itself, and need not read it."""
         self._done.add(name)
+
+    def lies_there(self, name: Name) -> bool:
+        """Whether a message that this device has put there lies there still, and no other in its place."""
+        return name in self._done
 
     def settle(self, now: int) -> None:
         """Nothing is left to read: write down how far the logs go."""

@@ -14,7 +14,7 @@ from lottisync.store import chain
 from lottisync.store.snapshot import Snapshot
 from lottisync.sync.agreement import RemoteState
 from lottisync.sync.local_state import LocalState
-from lottisync.sync.outgoing import Outgoing
+from lottisync.sync.outgoing import Outgoing, bounded
 
 PART_BYTES = 320 * 1024
 """What is sealed together, before it is compressed; a larger version goes alone. A slow phone gets one in a second."""
@@ -41,7 +41,9 @@ class Recording:
         for message in self._outgoing.messages():
             match message:
                 case m.Batch():
-                    yield from (m.Batch(1, message.number, some) for some in _bounded(message.versions))
+                    yield from (
+                        m.Batch(1, message.number, some) for some in bounded(message.versions, PART_BYTES, _PER_VERSION)
+                    )
                 case m.Chain() | m.Keys():
                     yield message
                 case _:
@@ -74,20 +76,6 @@ def _named(part: Part) -> set[Host]:
         case m.Batch():
             return {host for made in part.versions for host in version.clock_of(made)}
     return set()
-
-
-def _bounded(versions: list[version.Version]) -> Iterator[list[version.Version]]:
-    batch: list[version.Version] = []
-    size = 0
-    for made in versions:
-        more = made.size() + _PER_VERSION
-        if batch and size + more > PART_BYTES:
-            yield batch
-            batch, size = [], 0
-        batch.append(made)
-        size += more
-    if batch:
-        yield batch
 
 
 def size_of(part: Part) -> int:

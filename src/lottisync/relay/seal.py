@@ -46,14 +46,14 @@ def unsealed(epoch_key: bytes, header: Header, ciphertext: bytes, open_part: byt
     return _opened(_cipher(epoch_key, header), ciphertext, header.packed() + open_part)
 
 
-def sealed_once(key: bytes, place: bytes, body: bytes) -> bytes:
+def sealed_once(key: bytes, associated: bytes, body: bytes) -> bytes:
     """The ciphertext of a body, under a key that seals nothing else. Raises `ValueError` for one that is too large."""
-    return ChaCha20Poly1305(key).encrypt(_NONCE, _padded(body), place)
+    return ChaCha20Poly1305(key).encrypt(_NONCE, _padded(body), associated)
 
 
-def unsealed_once(key: bytes, place: bytes, ciphertext: bytes) -> bytes:
-    """The body. Raises `BadMessage` for bytes that were not sealed under this key for this place."""
-    return _opened(ChaCha20Poly1305(key), ciphertext, place)
+def unsealed_once(key: bytes, associated: bytes, ciphertext: bytes) -> bytes:
+    """The body. Raises `BadMessage` for bytes that were not sealed under this key with this associated data."""
+    return _opened(ChaCha20Poly1305(key), ciphertext, associated)
 
 
 def _padded(body: bytes) -> bytes:

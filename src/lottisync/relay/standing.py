@@ -7,7 +7,7 @@ from lottisync.device.device import Device
 from lottisync.problem import Sentence
 from lottisync.relay.circle import Circle
 from lottisync.relay.states import States
-from lottisync.store.instant import iso
+from lottisync.store.instant import iso, to_the_minute
 from lottisync.sync.local_state import LocalState
 
 SILENT_DAYS = 3
@@ -30,9 +30,9 @@ class Standing(msgspec.Struct, frozen=True, rename="camel"):
     @property
     def text(self) -> Sentence:
         """For people."""
-        at = self.heard_at[:16].replace("T", " ")
-        if not at:
+        if not self.heard_at:
             return Sentence("nothing was ever heard of {name} at the relay", name=self.name)
+        at = to_the_minute(self.heard_at)
         if self.lacking:
             return self._lacking(at)
         if self.silent:

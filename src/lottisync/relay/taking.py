@@ -60,7 +60,11 @@ def unheld(head: Head, own: LocalState) -> set[HeldDot]:
 
 
 class _RecordedGrounds:
-    """What a recorded round stands on: what its reader must have, and not what two devices have agreed on."""
+    """What a recorded round stands on: what its reader must have, and not what two devices have agreed on.
+    Its sender is not there, and counts on it: it is taken also from one who has not seen what was forgotten here
+    (RELAY-830)."""
+
+    repeatable = False
 
     def __init__(self, head: Head) -> None:
         self.theirs: RemoteState | None = RemoteState(dict(head.rest), set(), {}, {})

@@ -91,19 +91,21 @@ class Visits:
         relay = await self._connect(setting)
         participant = await self._call(partial(self._participant, setting))
         bell = Bell(self._device.bells, "relay")
+        look_at = 0.0
         try:
             while await self._call(partial(settings.read, self._device.space)) == setting:
-                relay.changed.clear()
                 bell.clear()
-                await self.visit(relay, participant)
+                if all_of_it := anyio.current_time() >= look_at:
+                    look_at = anyio.current_time() + VISIT_SECONDS
+                await self.visit(relay, participant, all_of_it=all_of_it)
                 self._told = ""
-                await _either(relay, bell)
+                await _either(relay, bell, look_at)
         except anyio.get_cancelled_exc_class():
             with (
                 anyio.move_on_after(LEAVING_SECONDS, shield=True),
                 suppress(Exception),
             ):  # what fails now is not tried again
-                await self.visit(relay, participant, leaving=True)
+                await self.visit(relay, participant, leaving=True, all_of_it=False)
             raise
         finally:
             with anyio.CancelScope(shield=True):
@@ -119,15 +121,33 @@ class Visits:
             if publish:
                 await self.visit(relay, participant, leaving=True)
             else:
-                await self._read(relay, participant)
+                with relay.asking():
+                    await self._read(relay, participant)
             standing = await self._call(partial(participant.standing, self._now()))
-            return Found(standing, *await relay.room())
+            with relay.asking():
+                return Found(standing, *await relay.room())
         finally:
             participant.close()
             await relay.close()
 
-    async def visit(self, relay: "JetStream", participant: Participant, *, leaving: bool = False) -> None:
-        await self._read(relay, participant)
+    async def visit(
+        self, relay: "JetStream", participant: Participant, *, leaving: bool = False, all_of_it: bool = True
+    ) -> None:
+        """Look, read, publish, clean up. Without `all_of_it` it looks at what has come since the last look, if anything
+        has (RELAY-836). Raises `Problem` for what the relay does not do."""
+        with relay.asking():
+            await self._visit(relay, participant, leaving=leaving, all_of_it=all_of_it)
+        for event in participant.events():
+            if (said := words(event)) is not None:
+                self._report(*said)
+
+    async def _visit(self, relay: "JetStream", participant: Participant, *, leaving: bool, all_of_it: bool) -> None:
+        changed = relay.changed.is_set()
+        relay.changed.clear()
+        if all_of_it:
+            await self._read(relay, participant)
+        elif changed:
+            await self._read_news(relay, participant)
         while (publication := await self._call(partial(participant.publish, self._now(), leaving=leaving))) is not None:
             try:
                 await relay.put(publication)
@@ -138,13 +158,18 @@ class Visits:
         for purge in await self._call(partial(participant.purges, self._now())):
             await relay.purge(purge)
             participant.purged(purge)
-        for event in participant.events():
-            if (said := words(event)) is not None:
-                self._report(*said)
 
     async def _read(self, relay: "JetStream", participant: Participant) -> None:
         names = await relay.names()
-        await self._call(partial(participant.show, names, self._now()))
+        await self._call(partial(participant.show, names, self._now(), replaced=relay.replaced))
+        await self._fetch(relay, participant)
+
+    async def _read_news(self, relay: "JetStream", participant: Participant) -> None:
+        names = await relay.news()
+        await self._call(partial(participant.arrived, names, replaced=relay.replaced))
+        await self._fetch(relay, participant)
+
+    async def _fetch(self, relay: "JetStream", participant: Participant) -> None:
         while (name := await self._call(participant.wanted)) is not None:
             data = await relay.fetch(name)
             await self._call(partial(participant.receive, name, data, self._now()))
@@ -167,9 +192,9 @@ class Visits:
         self._told = said
 
 
-async def _either(relay: "JetStream", bell: Bell) -> None:
-    """Until something was published there or committed here, or the time is up."""
-    with anyio.move_on_after(VISIT_SECONDS):
+async def _either(relay: "JetStream", bell: Bell, look_at: float) -> None:
+    """Until something was published there or committed here, or it is time to look at all of it."""
+    with anyio.move_on_after(look_at - anyio.current_time()):
         async with anyio.create_task_group() as tasks:
 
             async def published() -> None:

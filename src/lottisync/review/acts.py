@@ -1,15 +1,16 @@
 """Acts of the person of both kinds: changes to the journal, and verdicts (docs/specs/11-command-line.md, section 6).
 
-What an act in the journal wrote, `lottisync.device.acts` takes back. A verdict is in the agent store, with a saga of
-its own; it is noted by the ids of its items, and `Verdicts.undo` takes it back.
+What an act in the journal wrote, `lottisync.device.reversal` takes back. A verdict is in the agent store, with a saga
+of its own; it is noted by the ids of its items, and `Verdicts.undo` takes it back.
 
 Like `verdict`, this is for a person's side only.
 """
 
 from collections.abc import Sequence
 
-from lottisync.device import acts
-from lottisync.device.acts import Act, UndoProgress, Writer
+from lottisync.device import acts, reversal
+from lottisync.device.acts import Act
+from lottisync.device.reversal import UndoProgress, Writer
 from lottisync.language import marked
 from lottisync.problem import Problem, Sentence
 from lottisync.review.verdict import Verdicts
@@ -44,7 +45,7 @@ def take_back(
     """Take an act back, and give the number of the act that this is. `verdicts` note nothing by themselves. Raises
     `Problem` if something was written since."""
     if not act.about:
-        return acts.take_back(journal, now, place, act, writer, progress).n
+        return reversal.take_back(journal, now, place, act, writer, progress).n
     if act.undoes is not None:
         raise Problem("not-again", "a verdict that was taken back is given again by a new verdict", hint="review")
     # The last one first: it may build on one before it.

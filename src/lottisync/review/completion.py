@@ -83,7 +83,7 @@ class Sagas:
             return Done(failed(begun.request.item, error), begun.request.args)
 
     def _effect(self, tx: Transaction, begun: Begun) -> Done:
-        steps = {"confirm": self.take_effect, "undo": self.take_back, "keep": self.keep_effect, "suppress": self.mark}
+        steps = {"confirm": self.take_effect, "undo": self.take_back, "keep": self.keep_effect, "mark": self.mark}
         return steps[begun.request.kind](tx, begun)
 
     def take_effect(self, tx: Transaction, begun: Begun) -> Done:
@@ -114,7 +114,7 @@ class Sagas:
     def _settle(self, act: Act, begun: Begun, done: Done, witness: Witness | None) -> Outcome:
         (placed, request), item = begun, begun.placed.item
         operation = request.operation(item)
-        if request.kind == "suppress":
+        if request.kind == "mark":
             saga.forget(act.tx, operation)
             return done.outcome
         if not _came_about(begun, done):
@@ -176,7 +176,7 @@ def witness(journal: Reader, desk: Desk, begun: Begun) -> Witness | None:
 
 
 def _came_about(begun: Begun, done: Done) -> bool:
-    return begun.request.kind != "suppress" and done.outcome.result not in ("stale", "failed")
+    return begun.request.kind != "mark" and done.outcome.result not in ("stale", "failed")
 
 
 def _give_up(tx: Transaction, operation: str, request: SagaRequest, outcome: Outcome, now: int) -> None:

@@ -52,10 +52,10 @@ class Heads:
         return sorted(found, key=lambda head: (head.created_at, head.agent_id, head.id))
 
     def _heads(self, reader: Reader, wanted: list[IndexRow], now: int) -> list[SetHead]:
-        places = index.places(reader)
+        positions = index.feed_positions(reader)
         of_task: defaultdict[str, list[tuple[IndexRow, int | None]]] = defaultdict(list)
         for row in wanted:
-            of_task[row.task_id].append((row, places.get(row.set_id)))
+            of_task[row.task_id].append((row, positions.get(row.set_id)))
         stays = {task: one for task, one in self._held.items() if of_task.get(task) == one.made_from}
         outdated = [row for task, rows in of_task.items() if task not in stays for row, _ in rows]
         made: defaultdict[str, list[SetHead]] = defaultdict(list)

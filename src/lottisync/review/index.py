@@ -75,7 +75,7 @@ class IndexRow(NamedTuple):
 
 
 _COLUMNS = ", ".join(IndexRow._fields)
-_PLACES = ", ".join("?" * len(IndexRow._fields))
+_PARAMETERS = ", ".join("?" * len(IndexRow._fields))
 
 
 def refresh(agents: Store, now: int) -> None:
@@ -183,9 +183,9 @@ def aside(reader: Reader) -> set[str]:
     }
 
 
-def places(reader: Reader) -> dict[str, int]:
-    """Where each set that is not settled stands in the change feed: another place if it was written again."""
-    return lookups.places(reader, "select set_id from change_set_index where not settled")
+def feed_positions(reader: Reader) -> dict[str, int]:
+    """Where each set that is not settled stands in the change feed: another position if it was written again."""
+    return lookups.feed_positions(reader, "select set_id from change_set_index where not settled")
 
 
 def waiting(agents: Store, now: int, task_id: str | None = None) -> int:
@@ -276,7 +276,7 @@ def _catch_up(tx: Merge, now: int) -> None:
     for task_id in dict.fromkeys([*_tasks_of(tx, changes), *_lapsed(tx, now)]):
         tx.execute("delete from change_set_index where task_id = ?", (task_id,))
         for entry in _computed(tx, task_id, now):
-            tx.execute(f"insert or replace into change_set_index({_COLUMNS}) values ({_PLACES})", entry)
+            tx.execute(f"insert or replace into change_set_index({_COLUMNS}) values ({_PARAMETERS})", entry)
     if changes:
         advance(tx, CONSUMER, changes[-1].feed)
 

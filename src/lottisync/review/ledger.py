@@ -19,7 +19,9 @@ from lottisync.review.action import Action, Actions, TargetView, Unreadable
 from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
 from lottisync.review.policy import proposer_of
 from lottisync.review.projection import ItemState, ItemStatus, SetState, project
-from lottisync.store.reader import Reader, Unread
+from lottisync.store import damage
+from lottisync.store.damage import Unread
+from lottisync.store.reader import Reader
 
 SET, DECISION = "changeSet", "changeDecision"
 UNDECIDABLE = "a decision on this is damaged on this device. It cannot be decided until another device has supplied it"
@@ -72,7 +74,7 @@ class Ledger:
     @staticmethod
     def read(reader: Reader, now: int, task_id: str | None = None) -> "Ledger":
         """The ledger of one task or of all, from a reader of the agent store."""
-        decided, damaged = reader.sorted_out(DECISION, subtype=task_id)
+        decided, damaged = damage.sorted_out(reader, DECISION, subtype=task_id)
         sets = [change_set(entity) for entity in reader.by_type(SET, subtype=task_id)]
         unread = [_unread(one, sets) for one in damaged]
         return Ledger(sets, [view(entity, ChangeDecision) for entity in decided], now, unread)

@@ -14,17 +14,9 @@ from lottisync.review.completion import Begun, Sagas, witness
 from lottisync.review.desk import Act, Desk, Ledgers, failed
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
-from lottisync.review.saga import SagaRequest, Witness
-from lottisync.store import chain, fork
-from lottisync.store.reader import Reader
-from lottisync.store.store import Store
-
-
-def is_needed(journal: Store, agents: Store) -> bool:
-    """Whether `recover` has anything to do. It needs all actions, and loading them is a third of a daemon's start."""
-    with agents.reading() as reader:
-        pending = bool(saga.pending(reader))
-    return pending or bool(_lost(journal, agents))
+from lottisync.review.saga import SagaRequest
+from lottisync.review.unfinished import lost
+from lottisync.store import fork
 
 
 def recover(desk: Desk, sagas: Sagas, now: int) -> list[Outcome]:
@@ -64,25 +56,20 @@ def _close(desk: Desk, operation: str, outcome: Outcome, now: int) -> Outcome:
 def _begin_lost_again(desk: Desk, now: int) -> list[Outcome]:
     """If only the journal was restored from a backup, decisions are here and their effects are gone (REV-61). The
     journal goes on under a new host. If it has written since, the chains find the fork."""
-    lost = _lost(desk.journal, desk.agents)
-    if not lost:
+    begun = lost(desk.journal, desk.agents)
+    if not begun:
         return []
     with desk.journal.transaction(now, PERSON) as tx:
-        for _, request in lost:
+        for _, request in begun:
             if request.witness is not None and request.witness.host == tx.host:
                 fork.mint_if_behind(tx, request.witness.counter)
-    return _begin_again(desk, lost, now)
+    return _begin_again(desk, begun, now)
 
 
-def _lost(journal: Store, agents: Store) -> list[tuple[str, SagaRequest]]:
-    with agents.reading() as reader, journal.reading() as effects:
-        return saga.lost(reader, lambda witness: _is_here(effects, witness))
-
-
-def _begin_again(desk: Desk, lost: Sequence[tuple[str, SagaRequest]], now: int) -> list[Outcome]:
+def _begin_again(desk: Desk, begun: Sequence[tuple[str, SagaRequest]], now: int) -> list[Outcome]:
     """Each in its own transaction; one that fails is reported."""
     outcomes = []
-    for operation, request in lost:
+    for operation, request in begun:
         try:
             with desk.agents.transaction(now, PERSON) as tx:
                 _begin_one_again(Act(desk, tx, now), operation, request)
@@ -104,8 +91,3 @@ def _begin_one_again(act: Act, operation: str, request: SagaRequest) -> None:
         saga.attest(act.tx, operation, request, found)
     elif act.desk.journal.read(placed.set.task_id) is not None:
         saga.begin(act.tx, placed, msgspec.structs.replace(request, witness=None), act.now)
-
-
-def _is_here(journal: Reader, witness: Witness) -> bool:
-    value = chain.value_at(journal, witness.host, witness.counter)
-    return value is not None and value.hex() == witness.value

@@ -137,15 +137,13 @@ def note_mark(act: Act, placed: Placed, *, rejected: bool) -> None:
     """Begin a saga that records in the journal that an item was rejected, or that it no longer is."""
     action = act.desk.actions.read(placed.item.tool_name, placed.item.args)
     if not isinstance(action, Unreadable) and action.marks_rejection:
-        saga.begin(act.tx, placed, SagaRequest("suppress", placed.item.id, act.now, rejected=rejected), act.now)
+        saga.begin(act.tx, placed, SagaRequest("mark", placed.item.id, act.now, rejected=rejected), act.now)
 
 
 def settle_marks(desk: Desk, sagas: Sagas, now: int) -> None:
     """Record rejections in the journal, for the sagas that were begun."""
     with desk.agents.reading() as reader:
-        requests = [
-            request for _, request in saga.pending(reader) if request is not None and request.kind == "suppress"
-        ]
+        requests = [request for _, request in saga.pending(reader) if request is not None and request.kind == "mark"]
     if requests:
         with desk.agents.reading() as reader:
             ledgers = Ledgers(reader, now)

@@ -33,8 +33,8 @@ create index if not exists idx_saga_log_status on saga_log(status, updated_at);
 """
 """Confirmations in progress; local. `request` holds what recovery needs: item, edited arguments, choice, as JSON."""
 
-SagaKind = Literal["confirm", "undo", "keep", "suppress"]
-"""`suppress` records in the journal that an item was rejected, or that it no longer is, if its action does that."""
+SagaKind = Literal["confirm", "undo", "keep", "mark"]
+"""`mark` records in the journal that an item was rejected, or that it no longer is, if its action does that."""
 IN_A_ROW = 16
 """How many effects in a row, newest first, must be present before the search for lost effects ends. More than one,
 because processes that run at the same time finish in another order than they began."""
@@ -51,7 +51,7 @@ class Witness(NamedTuple):
 class SagaRequest(msgspec.Struct, frozen=True):
     """`edited` says that the person edited the arguments, `base` is what they were shown, `seen` are the decisions that
     they knew, `at` is the time in ms, `decision` the id of the future decision. The base of an undo is the register of
-    its receipt; `undoes` is the decision that it takes back. `rejected` is what a `suppress` writes. `witness` is the
+    its receipt; `undoes` is the decision that it takes back. `rejected` is what a `mark` writes. `witness` is the
     write of the effect, after completion."""
 
     kind: SagaKind

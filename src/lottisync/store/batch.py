@@ -70,7 +70,7 @@ class Batches(Rows):
         ids, types, clocks, stamps, documents = new.columns
         hashes = new.columns.hashes()
         owners, subtypes = self._owners(new)
-        statement = self._place(types[0]).statements.add
+        statement = self._storage(types[0]).statements.add
         rows = zip(
             owners, subtypes, _made_at(new), _instants(new.latest), documents, clocks, stamps, hashes,
             count(self._feed + 1), count(self._n + 1), ids, types,
@@ -148,7 +148,7 @@ class Batches(Rows):
         self.changed = True
         self._insert(INSERT_COMPONENT, begun)
         self._connection.executemany(DELETE_COMPONENT, ended).fetchall()
-        self._connection.executemany(self._place(types[taken[0].at]).statements.refresh, rows).fetchall()
+        self._connection.executemany(self._storage(types[taken[0].at]).statements.refresh, rows).fetchall()
         self._insert(KEEP_WRITE, history)
         self._buffer.overwritten_more(fields)
 

@@ -16,7 +16,7 @@ from lottisync.entities import version
 from lottisync.entities.entity import Entity, has_conflict
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Version
-from lottisync.store import chain, tables
+from lottisync.store import chain, damage, lookups, tables
 from lottisync.store.chain import Log
 from lottisync.store.columns import Columns, columns_between, columns_of, own_column_names
 from lottisync.store.quarantine import Kept
@@ -71,7 +71,7 @@ def broken_invariants(reader: Reader, progress: Callable[[int, int], None] = lam
         found.append(f"the digest is {reader.digest().hex()[:16]}..., the rows give {digest:064x}"[:120])
     found += _broken_logs(reader)
     found += reader.host_faults()
-    for host, counter in reader.forgotten().items():
+    for host, counter in lookups.forgotten(reader).items():
         if counter > known.get(host, 0):
             found.append(f"write {counter} of {host} was forgotten, and {known.get(host, 0)} of its writes are known")
     if known.get(own, 0) != made:
@@ -133,7 +133,7 @@ def adds_up(reader: Reader) -> bool:
         last = rows[-1][0]
         for _, raw_id, stored in rows:
             ident = raw_id.decode(errors="replace")
-            row = reader.raw_row(ident) if ident in apart else None
+            row = damage.raw_row(reader, ident) if ident in apart else None
             if row is None or not _stood_for(kept, row.version):
                 total += int.from_bytes(stored, "big")
     return (total % MODULUS).to_bytes(32, "big") == reader.digest()

@@ -73,6 +73,11 @@ def of_entity(entity: Entity) -> list[Conflict]:
     return found
 
 
+def decisions_of_store(reader: Reader) -> list[Conflict]:
+    """All that a person has to decide on in a store: what every page shows and counts."""
+    return decisions(reader, of_store(reader))
+
+
 def decisions(reader: Reader, found: Iterable[Conflict]) -> list[Conflict]:
     """The conflicts that a person decides on: of those that `keep` settles together, the first field of their group."""
     listed = list(found)

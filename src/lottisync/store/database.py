@@ -173,7 +173,7 @@ def _problem(error: apsw.Error, path: Path) -> Problem | None:
             return Problem("disk-full", "the disk is full: {path} cannot be opened. Make room", path=path)
         case apsw.CantOpenError() if (why := _no_descriptor()) is not None:
             return Problem(
-                "cannot-open",
+                NO_DESCRIPTOR,
                 "{path} cannot be opened: {why}. End programs, or raise the limit of this one (ulimit -n)",
                 path=path,
                 why=why,
@@ -199,6 +199,7 @@ def _no_descriptor() -> str | None:
 
 NOT_WRITTEN = ("disk-full", "disk-failed", "read-only")
 """Codes of a disk that takes no write now."""
+NO_DESCRIPTOR = "no-descriptor"
 
 
 @contextlib.contextmanager

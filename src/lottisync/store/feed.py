@@ -1,6 +1,6 @@
 """The change feed: what a program sees of a store that others write (docs/specs/05-store.md, section 11).
 
-Every change of an entity here, by whichever program of this device or by a peer, takes the next place
+Every change of an entity here, by whichever program of this device or by a peer, takes the next position
 in the feed. A consumer has a name and a durable cursor; it takes the changes behind the cursor, does
 its work, and says how far it came. If it is killed in between it sees the same changes again: at least
 once, in order, and nothing is left out. An entity that changed ten times since is there once, with what

@@ -81,8 +81,8 @@ class FeedIndex(Generic[Seen]):
             indexed += len(changes)
 
     def _resumed(self, name: str, store: Store) -> int:
-        """The place in the store's feed behind which the index goes on. A store that was restored from a backup has an
-        earlier feed, or does not know the host that the index saw last: its part of the index is built again."""
+        """The position in the store's feed behind which the index goes on. A store that was restored from a backup has
+        an earlier feed, or does not know the host that the index saw last: its part of the index is built again."""
         rows = self._connection.execute("select host, feed from feeds where store = ?", (name,)).fetchall()
         if not rows:
             return 0

@@ -19,7 +19,7 @@ from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import version
 from lottisync.entities.entity import is_clean_tombstone
 from lottisync.entities.version import Damaged
-from lottisync.store import tables
+from lottisync.store import damage, tables
 from lottisync.store.instant import iso
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
@@ -35,11 +35,6 @@ _read_clock = msgspec.json.Decoder(dict[Host, int]).decode
 
 
 # -- what was forgotten, and what the others know
-
-
-def forgotten(reader: Reader) -> Knowledge:
-    """F: one clock that covers everything that was forgotten here."""
-    return reader.forgotten()
 
 
 def forget(tx: Merge, clock: Clock) -> None:
@@ -212,14 +207,14 @@ def reconcile(tx: Merge, held: Keys, knowledge: Clock, forgotten: Clock) -> tupl
     not hold is revived (FORGET-8). Returns how many of each."""
     dropped = revived = 0
     for entity_id in [entity_id for entity_id in _row_ids(tx) if entity_id not in held]:
-        row = tx.raw_row(entity_id)
+        row = damage.raw_row(tx, entity_id)
         if row is None:
             continue
         try:
             clock: Clock = version.open_stored(row.version).clock
             readable = True
         except Damaged:  # what it has seen stands in the index, too
-            clock, readable = tx.indexed_clock(row.n), False
+            clock, readable = damage.indexed_clock(tx, row.n), False
         if vector_clock.covers(knowledge, clock):
             _erase(tx, entity_id)
             dropped += 1

@@ -17,7 +17,7 @@ from lottisync.store.chain import log_of, nodes, value_at
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 
-__all__ = ["Division", "Stretch", "branch_name", "mint_if_behind", "nodes", "places", "settle", "split"]
+__all__ = ["Division", "Stretch", "branch_name", "mint_if_behind", "nodes", "positions", "settle", "split"]
 
 
 class Stretch(NamedTuple):
@@ -93,7 +93,7 @@ def split(tx: Merge, found: Iterable[bytes]) -> bool:
         if len(node) != VALUE_BYTES:
             raise ValueError(f"a fork node has {VALUE_BYTES} bytes; got {len(node)}")
         tx.execute("insert into forks values (?)", (node,))
-    here = places(tx, new)
+    here = positions(tx, new)
     for host, counters in here.items():
         for counter in counters:
             notice.record(tx, tx.execute, host, counter, tx.now)
@@ -110,7 +110,7 @@ def split(tx: Merge, found: Iterable[bytes]) -> bool:
     return bool(new)
 
 
-def places(reader: Reader, found: Iterable[bytes]) -> dict[Host, list[int]]:
+def positions(reader: Reader, found: Iterable[bytes]) -> dict[Host, list[int]]:
     """Where nodes lie on the logs that are here: host -> counters, in order."""
     wanted, here = frozenset(found), dict[Host, list[int]]()
     for host, parent in reader.local("select host, parent from hosts"):
@@ -147,23 +147,23 @@ def _rename(tx: Merge, division: Division) -> None:
     for host, stretches in division.stretches.items():
         _rename_vectors(tx, division, host)
         for stretch, before in zip(stretches[1:], stretches, strict=False):
-            place = (host, stretch.first, stretch.last)
+            written = (host, stretch.first, stretch.last)
             number = _branch(tx, stretch.host, before.host)
             _move_values(tx, host, number, stretch)
             tx.execute(
-                "update history set host = ?4 where host = ?1 and counter between ?2 and ?3", (*place, stretch.host)
+                "update history set host = ?4 where host = ?1 and counter between ?2 and ?3", (*written, stretch.host)
             )
             tx.execute(
                 "update history set by_host = ?4 where by_host = ?1 and by_counter between ?2 and ?3",
-                (*place, stretch.host),
+                (*written, stretch.host),
             )
             tx.execute(
-                "update copies set host = ?4 where host = ?1 and counter between ?2 and ?3", (*place, stretch.host)
+                "update copies set host = ?4 where host = ?1 and counter between ?2 and ?3", (*written, stretch.host)
             )
             tx.execute(
                 """update hosts set parent = ?4 where parent = ?1 and host <> ?4
                    and (select min(first) - 1 from chain where host = hosts.n) between ?2 and ?3""",
-                (*place, stretch.host),
+                (*written, stretch.host),
             )
 
 

@@ -44,6 +44,19 @@ def there(millis: int, zone: tzinfo | None = None) -> datetime:
     return datetime.fromtimestamp(max(0, min(millis, _LAST_THERE)) / 1000, UTC).astimezone(zone)
 
 
+def holds_instant(register: str) -> bool:
+    """Whether a register of this name holds an instant: their names end in `At`, or are one of a few."""
+    return register.endswith("At") or register in ("at", "end", "until", "sleepUntil")
+
+
+def to_the_minute(instant: str) -> str:
+    """An instant as the clock on this device's wall shows it: `2026-03-01 14:00`; a text that is none, as it stands."""
+    try:
+        return f"{there(millis(instant)):%Y-%m-%d %H:%M}"
+    except ValueError:
+        return instant
+
+
 def since_1970(moment: datetime) -> int:
     """The instant of a time of the clock, in milliseconds, within the limits; without a zone it is this machine's."""
     try:

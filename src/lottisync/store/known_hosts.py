@@ -92,7 +92,7 @@ class OwnHost(NamedTuple):
     marks: bytes
 
 
-class Place(NamedTuple):
+class ReadPoint(NamedTuple):
     """Where in the life of a store something was read: what became of it later can be asked."""
 
     lineage: object
@@ -101,11 +101,11 @@ class Place(NamedTuple):
 
 class KnownHosts(msgspec.Struct, frozen=True):
     """All of it at one moment, of all hosts but the own one, whose row is of no account. `known` is in the order of the
-    hosts, and has a place for the own one. `ends` and `beyond` leave out what is 0; `beyond` is the reach of those of
+    hosts, and has an entry for the own one. `ends` and `beyond` leave out what is 0; `beyond` is the reach of those of
     which something may be here that lies beyond the knowledge. `heads` is the sum that 07-sync.md, section 6, needs."""
 
     own: Host
-    place: Place
+    read_at: ReadPoint
     rows: dict[Host, Numbers]
     known: dict[Host, int]
     ends: dict[Host, int]
@@ -125,13 +125,13 @@ class KnownHosts(msgspec.Struct, frozen=True):
         """What it adds to `heads`."""
         return _head(host, self.rows.get(host, NOTHING))
 
-    def changed_since(self, place: Place | None) -> set[Host] | None:
-        """The hosts whose numbers may differ from those at that place; None where that is not known."""
-        if place is None or place.lineage is not self.place.lineage or place.moment > self.place.moment:
+    def changed_since(self, since: ReadPoint | None) -> set[Host] | None:
+        """The hosts whose numbers may differ from those at that point; None where that is not known."""
+        if since is None or since.lineage is not self.read_at.lineage or since.moment > self.read_at.moment:
             return None
-        if place.moment < self.steps[0][0]:
+        if since.moment < self.steps[0][0]:
             return None
-        return {host for moment, hosts in self.steps if moment > place.moment for host in hosts}
+        return {host for moment, hosts in self.steps if moment > since.moment for host in hosts}
 
 
 class Latest(msgspec.Struct):
@@ -145,10 +145,10 @@ def read(connection: apsw.Connection, latest: KnownHosts | None, own: Host, mome
     """The hosts at the moment that the store's state names, of what was read of the same file before."""
     expected = int.from_bytes(marks, "big")
     if latest is not None and latest.own == own:
-        if (latest.place.moment, latest.marks) == (moment, expected):
+        if (latest.read_at.moment, latest.marks) == (moment, expected):
             return latest
-        if latest.place.moment < moment:
-            found = _advanced(latest, _rows(connection, "changed > ?", (latest.place.moment,)), moment)
+        if latest.read_at.moment < moment:
+            found = _advanced(latest, _rows(connection, "changed > ?", (latest.read_at.moment,)), moment)
             if found.marks == expected:
                 return found
     found = _of(own, _rows(connection, "mark <> x''"), moment)
@@ -168,7 +168,7 @@ def _found_again(connection: apsw.Connection) -> Iterable[tuple[Host, Numbers]]:
 
 
 def _of(own: Host, rows: Iterable[tuple[Host, Numbers]], moment: int) -> KnownHosts:
-    nothing = KnownHosts(own, Place(object(), moment), {}, {own: 0}, {}, {}, 0, 0, ())
+    nothing = KnownHosts(own, ReadPoint(object(), moment), {}, {own: 0}, {}, {}, 0, 0, ())
     return msgspec.structs.replace(_advanced(nothing, rows, moment), steps=((moment, ()),))
 
 
@@ -188,7 +188,7 @@ def _advanced(before: KnownHosts, rows: Iterable[tuple[Host, Numbers]], moment: 
         known = dict(sorted(known.items()))
     return KnownHosts(
         before.own,
-        Place(before.place.lineage, moment),
+        ReadPoint(before.read_at.lineage, moment),
         before.rows | changed,
         known,
         ends,

@@ -1,13 +1,19 @@
-"""Questions that the columns of the rows answer: ids, subtypes, times. No entity is read for them, so they are cheap,
-and a row that cannot be read answers them too.
+"""Questions that the columns of the rows answer: ids, subtypes, times, the ends of links, and the dots of writes. No
+entity is read for them, so they are cheap, and a row that cannot be read answers them too.
 
 They are functions of a `Reader`, and not methods, because few programs ask them.
 """
 
 from collections.abc import Sequence
 
+from lottisync.causality.knowledge import Knowledge
+from lottisync.causality.vector_clock import Clock, Host
+from lottisync.entities import canonical
 from lottisync.store import tables
 from lottisync.store.reader import Reader
+
+_PLAIN = "replace(lower(id), '-', '')"
+"""An id as it is compared with what a person typed."""
 
 
 def ids(reader: Reader) -> list[str]:
@@ -27,7 +33,7 @@ def last_changed(reader: Reader, limit: int) -> list[str]:
 
 
 def live_since(reader: Reader, feed: int) -> list[tuple[str, str]]:
-    """The id and the document (JSON) of each live entity that changed after the place `feed` of the feed."""
+    """The id and the document (JSON) of each live entity that changed after the position `feed` of the feed."""
     return reader.local("select id, serialized from rows where feed > ? and deleted_at is null", (feed,))
 
 
@@ -69,8 +75,8 @@ def made_at(reader: Reader, chosen: str, bindings: Sequence[str] = ()) -> list[t
     return [(str(at), str(ident)) for at, ident in rows]
 
 
-def places(reader: Reader, chosen: str) -> dict[str, int]:
-    """The places in the change feed of the entities whose ids the query `chosen` gives."""
+def feed_positions(reader: Reader, chosen: str) -> dict[str, int]:
+    """The positions in the change feed of the entities whose ids the query `chosen` gives."""
     entities, _ = tables.names(reader.schema)
     rows = reader.local(f"select id, feed from {entities} where id in ({chosen})")
     return {str(ident): int(feed) for ident, feed in rows}
@@ -89,3 +95,76 @@ def updated_at(reader: Reader, entity_id: str) -> str:
     return next(
         (str(at) for (at,) in reader.local(f"select updated_at from {entities} where id = ?", (entity_id,))), ""
     )
+
+
+def ids_like(reader: Reader, abbreviated: str, limit: int, type_name: str | None = None) -> list[str]:
+    """Ids that begin or end with what a person typed, at most `limit`; with a type only its live ones. They fit
+    with or without their dashes, in capitals or not."""
+    typed = "".join(abbreviated.split()).replace("-", "").lower()
+    if not typed:
+        return []
+    of_type = "" if type_name is None else "type = ?3 and deleted_at is null and "
+    return [
+        ident.decode(errors="replace")
+        for (ident,) in reader.local(
+            f"""select cast(id as blob) from rows
+                where {of_type}(instr({_PLAIN}, ?1) = 1 or substr({_PLAIN}, -length(?1)) = ?1)
+                order by id limit ?2""",
+            (typed, limit) if type_name is None else (typed, limit, type_name),
+        )
+    ]
+
+
+def ends_from(reader: Reader, from_id: str, type_name: str) -> list[str]:
+    """What an entity is linked to: the other ends of its live links, oldest first."""
+    return _ends(reader, "to_id", "from_id", from_id, type_name)
+
+
+def ends_to(reader: Reader, to_id: str, type_name: str) -> list[str]:
+    """What is linked to an entity."""
+    return _ends(reader, "from_id", "to_id", to_id, type_name)
+
+
+def _ends(reader: Reader, wanted: str, given: str, ident: str, type_name: str) -> list[str]:
+    _, links = tables.names(reader.schema)
+    rows = reader.local(
+        f"""select cast({wanted} as blob) from {links} where {given} = ? and type = ? and deleted_at is null
+            order by created_at, id""",
+        (ident, type_name),
+    )
+    return [end.decode(errors="replace") for (end,) in rows]
+
+
+def held_beyond(reader: Reader) -> list[tuple[Host, int, str]]:
+    """The dots held beyond the knowledge, each with its entity: what cut-off rounds left here."""
+    _, others = reader.hosts()
+    return held_of(reader, {host: others.known.get(host, 0) for host in others.beyond})
+
+
+def held_of(reader: Reader, known: Clock) -> list[tuple[Host, int, str]]:
+    """The dots beyond what is known of these hosts. `cross join` makes SQLite look at the hosts first, so that
+    only what lies beyond is read of the index."""
+    if not known:
+        return []
+    entities, links = tables.names(reader.schema)
+    listed = canonical.encode_normal(list(known.items())).decode()
+    return [
+        (Host(host), counter, entity)
+        for host, counter, entity in reader.local(
+            f"""select h.host, c.counter, coalesce((select id from {entities} where n = c.n),
+                    (select id from {links} where n = c.n), (select id from quarantine where n = c.n))
+               from json_each(?) w cross join hosts h on h.host = w.value ->> 0
+               cross join components c on c.host = h.n and c.counter > w.value ->> 1 order by 1, 2, 3""",
+            (listed,),
+        )
+    ]
+
+
+def forgotten(reader: Reader) -> Knowledge:
+    """F: one clock that covers everything that was purged here, or at a peer whose round was completed."""
+    return {
+        Host(host): counter
+        for host, counter in reader.local(
+            "select h.host, f.counter from forgotten f join hosts h on h.n = f.host order by h.host"
+        )
+    }

@@ -19,7 +19,7 @@ from lottisync.entities.registers import Registers, Write, ordered
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.problem import Problem
-from lottisync.store import chain, tables
+from lottisync.store import chain, damage, tables
 from lottisync.store.columns import Columns, columns_between, columns_of, fits
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader, Row
@@ -34,7 +34,7 @@ def sound(reader: Reader, ids: Iterable[str]) -> list[Version]:
     found = []
     kept = [held.version for held in reader.quarantined() if held.version.hash() == held.hash]
     for entity_id in dict.fromkeys(ids):
-        row = reader.raw_row(entity_id)
+        row = damage.raw_row(reader, entity_id)
         if row is not None and row.version.hash() == row.hash:
             found.append(row.version)
         found += [made for made in kept if made.id == entity_id]
@@ -43,7 +43,7 @@ def sound(reader: Reader, ids: Iterable[str]) -> list[Version]:
 
 def still_damaged(reader: Reader, ids: Iterable[str]) -> list[str]:
     """Those of the rows whose content does not have its stored hash."""
-    rows = [reader.raw_row(entity_id) for entity_id in dict.fromkeys(ids)]
+    rows = [damage.raw_row(reader, entity_id) for entity_id in dict.fromkeys(ids)]
     return [row.version.id for row in rows if row is not None and row.version.hash() != row.hash]
 
 
@@ -52,7 +52,7 @@ def mend(tx: Merge, versions: Iterable[tuple[Version, Entity]]) -> int:
     digest is right afterwards, which costs a pass over the stored hashes: give it many at once (MEND-4 to MEND-7)."""
     mended = 0
     for incoming, entity in versions:
-        row = tx.raw_row(incoming.id)
+        row = damage.raw_row(tx, incoming.id)
         if row is None:
             mended += tx.apply([(incoming, entity)])
             continue
@@ -76,7 +76,7 @@ def mend(tx: Merge, versions: Iterable[tuple[Version, Entity]]) -> int:
 def _over_damage(tx: Merge, row: Row, ours: Entity | None, theirs: Entity) -> Entity | None:
     """Rule 1. A damaged row that holds more than the peer has seen keeps that, if it can be read, and takes all that
     the peer holds; None leaves it as it is."""
-    clock = tx.indexed_clock(row.n) or (ours.clock if ours else {})
+    clock = damage.indexed_clock(tx, row.n) or (ours.clock if ours else {})
     if vector_clock.covers(theirs.clock, clock):
         return theirs
     if ours is None or ours.type != theirs.type:
@@ -149,7 +149,7 @@ def accept(tx: Transaction, entity_id: str) -> Dot:
     """Take what a damaged row shows now as what the person means, and write all of it under one fresh dot: no other
     device has this content under the old names (MEND-25). Raises `Problem` for a row that is not there, is not damaged,
     or cannot be read."""
-    row = tx.raw_row(entity_id)
+    row = damage.raw_row(tx, entity_id)
     if row is None:
         raise Problem(
             "unknown-id", "there is no {entity_id} in the {name} store", entity_id=entity_id, name=tx.schema.name
@@ -162,7 +162,7 @@ def accept(tx: Transaction, entity_id: str) -> Dot:
         raise Damaged(entity_id, error) from None
     if entity is None:
         raise Damaged(entity_id, ValueError("it holds a write that no device is known to have made"))
-    seen = vector_clock.merge(entity.clock, tx.indexed_clock(row.n))
+    seen = vector_clock.merge(entity.clock, damage.indexed_clock(tx, row.n))
     try:
         tx.replace(msgspec.structs.replace(entity, clock=seen))
     except BadVersion as error:
@@ -201,7 +201,7 @@ def _content(tx: Merge, row: Row, same_there: Container[str]) -> Entity | None:
     """What a row holds; None if that is not known (MEND-40)."""
     if row.version.hash() == row.hash:
         return _readable(row.version)
-    if (restored := tx.under_indexed_clock(row.n, row.version, row.hash)) is not None:
+    if (restored := damage.under_indexed_clock(tx, row.n, row.version, row.hash)) is not None:
         return _readable(restored)
     entity = _readable(row.version) if row.version.id in same_there else None
     # Of a clean tombstone no comparison knows whether the peer has it.
@@ -288,7 +288,7 @@ def _witnessed(tx: Merge) -> dict[int, Clock]:
     while rows := _after(tx, last):
         last = rows[-1].row.n
         for row in (held.row for held in rows if held.row.version.hash() != held.row.hash):
-            found[row.n] = tx.indexed_clock(row.n)
+            found[row.n] = damage.indexed_clock(tx, row.n)
     return found
 
 

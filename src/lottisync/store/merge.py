@@ -60,9 +60,10 @@ class Merge(Batches):
         Joining is not a write: it takes no counter and leaves the knowledge as it is. If a clock shows
         our own host beyond our own counter, this store was rolled back, and gets a new host (STORE-9).
 
-        With `revive_absent` (what was forgotten, here and there), what is not here is revived over it. What a join
-        cannot settle (a row here that can't be read, a dot with two meanings) is put into `clashes`, for
-        `lottisync.store.mending`; without that list it raises."""
+        With `revive_absent` (what was forgotten, here and there), what is not here is revived over it. If this store
+        has seen all of it, it was forgotten here, and stays so. What a join cannot settle (a row here that can't
+        be read, a dot with two meanings) is put into `clashes`, for `lottisync.store.mending`; without that list it
+        raises."""
         if isinstance(versions, Plain):
             present = self._load(versions.columns.ids)
             if not present and revive_absent is None and self._join_new(versions):
@@ -108,6 +109,8 @@ class Merge(Batches):
     ) -> bool:
         """Join one version with what is here, `row` if that is at hand; whether it changed anything."""
         row = row or self._row(incoming.id)
+        if row is None and revive_absent is not None and vector_clock.covers(self.knowledge(), entity.clock):
+            return False  # it was seen here, and forgotten (FORGET-831)
         if row is not None and row.version == incoming:
             return False
         try:
@@ -164,7 +167,7 @@ class Merge(Batches):
         return joined, joined.registers.differing(present.registers)
 
     def _refuse_strange_link(self, entity: Entity) -> None:
-        described = self._place(entity.type).described
+        described = self._storage(entity.type).described
         if described is not None and described.link:
             own_columns(described, entity.id, entity.type, entity.value)
 

@@ -45,8 +45,8 @@ def add(tx: Merge, entity_id: str, path: str, stamp: tuple[int, int, int, str, i
 
 
 def written_by(reader: Reader, host: str, first: int, last: int) -> list[tuple[str, int, bool]]:
-    """The entities that a host wrote with its counters from `first` to `last`, in the order of its writes: id, place in
-    the feed, and whether one write has filled all registers of an entity that was not there before."""
+    """The entities that a host wrote with its counters from `first` to `last`, in the order of its writes: id, position
+    in the feed, and whether one write has filled all registers of an entity that was not there before."""
     return reader.local(_WRITTEN_BY, (host, first, last))
 
 

@@ -7,7 +7,7 @@ import apsw
 import msgspec
 
 from lottisync.causality.knowledge import Knowledge
-from lottisync.causality.vector_clock import Clock, Host
+from lottisync.causality.vector_clock import Host
 from lottisync.entities import canonical, version
 from lottisync.entities.canonical import UNREADABLE
 from lottisync.entities.entity import Entity
@@ -41,10 +41,6 @@ class Row(NamedTuple):
         return version.open_stored(self.version)
 
 
-PLAIN = "replace(lower(id), '-', '')"
-"""An id as it is compared with what a person typed."""
-
-
 class Document(msgspec.Struct, frozen=True):
     """What an entity shows now: the flat document of its winning values (canonical JSON), without the writes
     behind them. To look into one that the disk has damaged raises `Damaged`."""
@@ -70,20 +66,12 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class Change(NamedTuple):
-    """One entry of the change feed: the entity changed, here or on another device. This is its place in it."""
+    """One entry of the change feed: the entity changed, here or on another device. This is its position in it."""
 
     feed: int
     id: str
     type: str
     deleted: bool
-
-
-class Unread(NamedTuple):
-    """A row that cannot be read, as far as its columns can; `stored` is its document, damaged or not."""
-
-    id: str
-    subtype: str
-    stored: bytes
 
 
 class ChangeToken(NamedTuple):
@@ -162,37 +150,6 @@ class Reader:
         own, others = self.hosts()
         return others.knowledge(own.counter)
 
-    def forgotten(self) -> dict[Host, int]:
-        """Everything that was purged here, or at a peer whose round was completed: one clock that covers it."""
-        return {
-            Host(host): counter
-            for host, counter in self._rows(
-                "select h.host, f.counter from forgotten f join hosts h on h.n = f.host order by h.host"
-            )
-        }
-
-    def held_beyond(self) -> list[tuple[Host, int, str]]:
-        """The dots held beyond the knowledge, each with its entity: what cut-off rounds left here."""
-        _, others = self.hosts()
-        return self.held_of({host: others.known.get(host, 0) for host in others.beyond})
-
-    def held_of(self, known: Clock) -> list[tuple[Host, int, str]]:
-        """The dots beyond what is known of these hosts. `cross join` makes SQLite look at the hosts first, so that
-        only what lies beyond is read of the index."""
-        if not known:
-            return []
-        listed = canonical.encode_normal(list(known.items())).decode()
-        return [
-            (Host(host), counter, entity)
-            for host, counter, entity in self._rows(
-                f"""select h.host, c.counter, coalesce((select id from {self._entities} where n = c.n),
-                        (select id from {self._links} where n = c.n), (select id from quarantine where n = c.n))
-                   from json_each(?) w cross join hosts h on h.host = w.value ->> 0
-                   cross join components c on c.host = h.n and c.counter > w.value ->> 1 order by 1, 2, 3""",
-                (listed,),
-            )
-        ]
-
     def count(self) -> int:
         """How many entities there are, tombstones included."""
         return int(self._rows("select count(*) from rows")[0][0])
@@ -216,30 +173,6 @@ class Reader:
             return None
         n, *parts, stored_hash, clean = rows[0]
         return Row(n, Version(*parts), stored_hash, bool(clean))
-
-    def raw_row(self, entity_id: str) -> Row | None:
-        """A row as the bytes that it holds, whatever became of them."""
-        rows = self._rows(f"select n, {tables.RAW_COLUMNS}, hash, clean_tombstone from rows where id = ?", (entity_id,))
-        if not rows:
-            return None
-        n, *parts, stored_hash, clean = rows[0]
-        return Row(n, tables.raw_version(*parts), stored_hash, bool(clean))
-
-    def indexed_clock(self, n: int) -> Knowledge:
-        """A row's clock as the index has it: a second witness, where the row is damaged."""
-        return {
-            Host(host): counter
-            for host, counter in self._rows(
-                "select h.host, max(c.counter) from components c join hosts h on h.n = c.host where c.n = ? group by 1",
-                (n,),
-            )
-        }
-
-    def under_indexed_clock(self, n: int, made: Version, stored_hash: bytes) -> Version | None:
-        """A damaged version with the clock that the index has of it, if nothing but its clock is damaged."""
-        clock = canonical.encode(self.indexed_clock(n))
-        restored = Version(made.id, made.type, clock, made.stamps, made.document)
-        return restored if restored.hash() == stored_hash else None
 
     def version(self, entity_id: str) -> Version | None:
         row = self._row(entity_id)
@@ -277,7 +210,7 @@ class Reader:
         rows = self._rows(
             f"select {tables.RAW_COLUMNS} from {table} where {where}{live} order by created_at, id", bindings
         )
-        return [entity for row in rows if (entity := _opened(*row)) is not None]
+        return [entity for row in rows if (entity := opened(*row)) is not None]
 
     def by_type(self, type_name: str, *, owner: str | None = None, subtype: str | None = None) -> list[Entity]:
         """Live entities of a type, oldest first, optionally of one owner and one subtype. Rows that cannot be read are
@@ -288,22 +221,6 @@ class Reader:
         if subtype is not None:
             where, bindings = where + " and subtype = ?", [*bindings, subtype]
         return self._query(self._entities, where, tuple(bindings))
-
-    def sorted_out(self, type_name: str, *, subtype: str | None = None) -> tuple[list[Entity], list[Unread]]:
-        """As `by_type`, with the rows that cannot be read: for records of which none may count as absent."""
-        rows = self._rows(
-            f"""select cast(coalesce(subtype, '') as blob), {tables.RAW_COLUMNS} from {self._entities}
-                where type = ?1 and (?2 is null or subtype = ?2) and deleted_at is null order by created_at, id""",
-            (type_name, subtype),
-        )
-        found, unread = [], []
-        for held_subtype, *row in rows:
-            if (entity := _opened(*row)) is not None:
-                found.append(entity)
-            else:
-                ident, subtype_held = (part.decode(errors="replace") for part in (row[0], held_subtype))
-                unread.append(Unread(ident, subtype_held, row[-1]))
-        return found, unread
 
     def owned_by(self, owner: str, *, deleted: bool = False) -> list[Entity]:
         """All live entities of an owner (a book's recipes, a folder's notes), with
@@ -360,22 +277,6 @@ class Reader:
         )
         return self._query(self._links, where, bindings)
 
-    def ends_from(self, from_id: str, type_name: str) -> list[str]:
-        """What an entity is linked to: the other ends of its live links, oldest first."""
-        return self._ends("to_id", "from_id", from_id, type_name)
-
-    def ends_to(self, to_id: str, type_name: str) -> list[str]:
-        """What is linked to an entity."""
-        return self._ends("from_id", "to_id", to_id, type_name)
-
-    def _ends(self, wanted: str, given: str, ident: str, type_name: str) -> list[str]:
-        rows = self._rows(
-            f"""select cast({wanted} as blob) from {self._links} where {given} = ? and type = ? and deleted_at is null
-                order by created_at, id""",
-            (ident, type_name),
-        )
-        return [end.decode(errors="replace") for (end,) in rows]
-
     def links_to(self, to_id: str, type_name: str | None = None) -> list[Entity]:
         where, bindings = (
             ("to_id = ?", (to_id,)) if type_name is None else ("to_id = ? and type = ?", (to_id, type_name))
@@ -389,28 +290,11 @@ class Reader:
             found += self._query(table, "conflicted", (), deleted=True)
         return found
 
-    def ids_like(self, abbreviated: str, limit: int, type_name: str | None = None) -> list[str]:
-        """Ids that begin or end with what a person typed, at most `limit`; with a type only its live ones. They fit
-        with or without their dashes, in capitals or not."""
-        typed = "".join(abbreviated.split()).replace("-", "").lower()
-        if not typed:
-            return []
-        of_type = "" if type_name is None else "type = ?3 and deleted_at is null and "
-        return [
-            ident.decode(errors="replace")
-            for (ident,) in self._rows(
-                f"""select cast(id as blob) from rows
-                    where {of_type}(instr({PLAIN}, ?1) = 1 or substr({PLAIN}, -length(?1)) = ?1)
-                    order by id limit ?2""",
-                (typed, limit) if type_name is None else (typed, limit, type_name),
-            )
-        ]
-
     # -- what changed, and what is this store's own
 
     def changes(self, after: int, limit: int) -> list[Change]:
-        """What changed here behind place `after` of the feed, in order. An entity that changed several times
-        stands at the last of its places."""
+        """What changed here behind position `after` of the feed, in order. An entity that changed several times
+        stands at the last of its positions."""
         found = []
         for table in (self._entities, self._links):
             found += self._rows(
@@ -433,7 +317,7 @@ class Reader:
         return self._rows(sql, bindings)
 
 
-def _opened(ident: bytes, kind: bytes, *parts: bytes) -> Entity | None:
+def opened(ident: bytes, kind: bytes, *parts: bytes) -> Entity | None:
     """The entity of `RAW_COLUMNS`; None if it cannot be read."""
     try:
         return version.open_stored(Version(str(ident, "utf-8"), str(kind, "utf-8"), *parts))

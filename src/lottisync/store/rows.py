@@ -26,7 +26,7 @@ from lottisync.entities.registers import Registers
 from lottisync.entities.schema import EntityType, StoreSchema
 from lottisync.entities.version import Version
 from lottisync.problem import Problem
-from lottisync.store import known_hosts
+from lottisync.store import damage, known_hosts
 from lottisync.store.columns import (
     CREATED_AT,
     deleted_at,
@@ -65,7 +65,7 @@ def _unknown_host() -> Never:
     )
 
 
-class _Place(NamedTuple):
+class _Storage(NamedTuple):
     """Where versions of a type go; `described` is None for a type that this device has never heard of."""
 
     described: EntityType | None
@@ -111,7 +111,7 @@ class Rows(Reader):
         self._news: dict[int, News] = {}
         """What was learned of hosts and is not in their table yet."""
         self._numbers: dict[str, int] = {self._host: self._number}
-        self._places: dict[str, _Place] = {}
+        self._storages: dict[str, _Storage] = {}
         self._chain_value: bytes = bytes(value or genesis(self._host))
         self._quarantined = Quarantine(connection, empty=not kept)
         self._forgotten: Clock | None = None if forgotten else {}
@@ -253,23 +253,23 @@ class Rows(Reader):
         `changes` are the paths in which it differs from what was there `before`."""
         if row is not None and row.version == closed:
             return None
-        place = self._place(after.type)
+        storage = self._storage(after.type)
         registers = after.registers
         if row is None and _one_write(registers):
-            own = own_columns(place.described, after.id, after.type, registers.decoded.get)
+            own = own_columns(storage.described, after.id, after.type, registers.decoded.get)
             millis, created = registers.base.millis, registers.decoded.get(CREATED_AT)
-            version_hash = self._add_new(place.statements, own, closed, millis, created)
+            version_hash = self._add_new(storage.statements, own, closed, millis, created)
             self.index(self._n, after.clock)
             return version_hash
         version_hash = closed.hash()
         plain = not registers.siblings and DELETED_AT not in registers
         clean = not plain and not version.adds_to_digest(after)
         columns: tuple[str | None, ...] = ()
-        if row is not None and before is not None and lasting_columns_are_kept(place.described, after, changes):
-            statement = place.statements.refresh
+        if row is not None and before is not None and lasting_columns_are_kept(storage.described, after, changes):
+            statement = storage.statements.refresh
         else:
-            columns = lasting_columns(place.described, after)
-            statement = place.statements.rewrite if row else place.statements.insert
+            columns = lasting_columns(storage.described, after)
+            statement = storage.statements.rewrite if row else storage.statements.insert
         old_clock: Clock = {}
         if row is not None and before is not None:
             self._sum -= self._weight(row)
@@ -341,14 +341,14 @@ class Rows(Reader):
         if not clean:
             self._sum += int.from_bytes(version_hash, "big")
 
-    def _place(self, type_name: str) -> _Place:
-        place = self._places.get(type_name)
-        if place is None:
+    def _storage(self, type_name: str) -> _Storage:
+        storage = self._storages.get(type_name)
+        if storage is None:
             described = self.schema.types.get(type_name)
             table = self._links if described is not None and described.link else self._entities
-            place = _Place(described, statements_for(table, own_column_names(self.schema, table)))
-            self._places[type_name] = place
-        return place
+            storage = _Storage(described, statements_for(table, own_column_names(self.schema, table)))
+            self._storages[type_name] = storage
+        return storage
 
     def _remember(self, before: Entity, after: Entity, changes: set[str]) -> None:
         """Keep what was overwritten, locally, for people: `lottisync history` (STORE-16)."""
@@ -390,7 +390,7 @@ class Rows(Reader):
 
     def remove(self, entity_id: str) -> None:
         """Take an entity's row away, and all that is kept in step with it; what was overwritten stays."""
-        row = self.raw_row(entity_id)  # which inserts what is gathered
+        row = damage.raw_row(self, entity_id)  # which inserts what is gathered
         if row is None:
             return
         self._sum -= self._weight(row)

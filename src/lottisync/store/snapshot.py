@@ -11,7 +11,7 @@ from lottisync.causality.vector_clock import Clock, Host, news, within
 from lottisync.entities import canonical
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
-from lottisync.store import quarantine, tables
+from lottisync.store import damage, quarantine, tables
 from lottisync.store.database import explained
 from lottisync.store.known_hosts import KnownHosts, Latest, OwnHost
 from lottisync.store.reader import Reader
@@ -116,7 +116,7 @@ class Snapshot(Reader):
             )
             for n, *parts, stored_hash in rows:
                 made = tables.raw_version(*parts)
-                sound = made if made.hash() == stored_hash else self.under_indexed_clock(n, made, stored_hash)
+                sound = made if made.hash() == stored_hash else damage.under_indexed_clock(self, n, made, stored_hash)
                 if sound is not None:
                     found[n] = sound
             if len(found) == len(wanted):

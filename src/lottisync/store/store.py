@@ -26,7 +26,7 @@ from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
 from lottisync.store import description, doorbell, fork, tables
-from lottisync.store.database import APPLICATION_ID, FORMAT, connect, explained
+from lottisync.store.database import APPLICATION_ID, BUSY_MILLIS, FORMAT, connect, explained
 from lottisync.store.file_identity import file_identity
 from lottisync.store.host_names import restore_host_names, restore_own_name, restore_parents
 from lottisync.store.known_hosts import Latest
@@ -181,6 +181,17 @@ class Store:
                 self._open = None
                 self._rollback()
 
+    def try_disk(self) -> None:
+        """Read from the file and write to it; nothing is changed. Raises `Problem` if the disk does not do its part."""
+        with self._turn, explained(self.file):
+            try:
+                self._connection.execute("pragma shrink_memory").fetchall()
+                self._connection.execute("begin immediate").fetchall()
+                self._connection.execute("update state set n = n").fetchall()
+                self._connection.execute("commit").fetchall()
+            finally:
+                self._rollback()
+
     def _begun(self, now: int, precedence: int | None) -> Merge:
         if precedence is None:
             return Merge(self.schema, self._connection, self._mint, now, self._hosts)
@@ -251,6 +262,27 @@ class Store:
             return
         connection.execute("rollback").fetchall()
         self._resting.append(connection)
+
+    def log(self) -> tuple[int, int] | None:
+        """Size and time of the log, of which something may not be in the file yet; None if it is empty."""
+        with contextlib.suppress(FileNotFoundError):
+            found = self.file.with_name(f"{self.file.name}-wal").stat()
+            if found.st_size:
+                return found.st_size, found.st_mtime_ns
+        return None
+
+    def carry_over(self) -> bool:
+        """Write the log over into the file and empty it, so that the file alone holds everything (STORE-680). Waits for
+        nobody: False if another connection reads or writes just now, and then some of the log may stay."""
+        with self._turn, explained(self.file):
+            if self._connection.in_transaction or self._connection.pragma("locking_mode") == "exclusive":
+                return False
+            self._connection.set_busy_timeout(0)
+            try:
+                ((busy, _, _),) = self._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+            finally:
+                self._connection.set_busy_timeout(BUSY_MILLIS)
+        return not busy
 
     # -- one-line reads
 

@@ -18,7 +18,7 @@ from lottisync.store.reader import Change, Document, Reader
 from lottisync.store.store import Store
 
 FILE = "search.sqlite"
-VERSION = 1
+VERSION = 2
 """Of the tables below."""
 MAX_WORDS = 32
 """Words of a query that are looked for; what a person types has fewer."""
@@ -29,7 +29,8 @@ _SEPARATED = re.compile(rf" ?(\[?){_UNSPACED.pattern}(\]?) ?")
 _TABLES = """
     create virtual table texts using fts5(store unindexed, id unindexed, type unindexed, text,
         tokenize="unicode61 remove_diacritics 2");
-    create table places (store text not null, id text not null, place integer not null, primary key (store, id)) strict
+    create table rowids (store text not null, id text not null, text_rowid integer not null,
+        primary key (store, id)) strict
 """
 
 
@@ -71,7 +72,7 @@ class TextIndex(FeedIndex[str]):
     def take(self, store: str, change: Change, seen: str) -> None:
         entity = change.id
         old = self._connection.execute(
-            "delete from places where store = ? and id = ? returning place", (store, entity)
+            "delete from rowids where store = ? and id = ? returning text_rowid", (store, entity)
         ).fetchall()
         if old:
             self._connection.execute("delete from texts where rowid = ?", old[0]).fetchall()
@@ -80,11 +81,11 @@ class TextIndex(FeedIndex[str]):
         self._connection.execute(
             "insert into texts(store, id, type, text) values (?, ?, ?, ?)", (store, entity, change.type, seen)
         ).fetchall()
-        place = self._connection.last_insert_rowid()
-        self._connection.execute("insert into places values (?, ?, ?)", (store, entity, place)).fetchall()
+        rowid = self._connection.last_insert_rowid()
+        self._connection.execute("insert into rowids values (?, ?, ?)", (store, entity, rowid)).fetchall()
 
     def drop(self, store: str) -> None:
-        for table in ("texts", "places"):
+        for table in ("texts", "rowids"):
             self._connection.execute(f"delete from {table} where store = ?", (store,)).fetchall()
 
 

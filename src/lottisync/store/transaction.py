@@ -22,6 +22,7 @@ from lottisync.entities.registers import Registers, Stamp
 from lottisync.entities.schema import StoreSchema, link_id
 from lottisync.entities.version import BadVersion
 from lottisync.problem import LocalError, Problem
+from lottisync.store import lookups
 from lottisync.store.batch import NewRows
 from lottisync.store.columns import CREATED_AT, own_columns
 from lottisync.store.instant import iso
@@ -170,20 +171,20 @@ class Transaction(Merge):
         """The clock under the first write on an absent id: all that was forgotten, for the id may have been among
         it; nothing if the id is one that is made once (FORGET-6)."""
         if self._forgotten is None:
-            self._forgotten = self.forgotten()
+            self._forgotten = lookups.forgotten(self)
         return {} if not self._forgotten or made_once(entity_id) else self._forgotten
 
     def _write_new(self, entity_id: str, type_name: str, values: dict[str, Any], precedence: int) -> Dot:
         """The first write of an entity: its version is made straight from the values."""
-        place = self._place(type_name)
-        own = own_columns(place.described, entity_id, type_name, values.get)
+        storage = self._storage(type_name)
+        own = own_columns(storage.described, entity_id, type_name, values.get)
         document = canonical.encode_normal(values)
         if len(document) > version.MAX_DOCUMENT:
             raise _too_large(entity_id, len(document))
         self._clock = hlc.tick(self._clock, self.now)
         dot = Dot(self._host, self._counter + 1)
         made = version.first(entity_id, type_name, precedence, self._clock, dot, document)
-        version_hash = self._add_new(place.statements, own, made, self._clock.millis, values.get(CREATED_AT))
+        version_hash = self._add_new(storage.statements, own, made, self._clock.millis, values.get(CREATED_AT))
         self._buffer.add(INSERT_COMPONENT, (self._number, dot.counter, self._n))
         self._extend_chain([version_hash])
         return dot

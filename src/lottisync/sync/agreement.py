@@ -22,7 +22,7 @@ from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.protocol import message as m
 from lottisync.store import chain, fork
-from lottisync.store.known_hosts import KnownHosts, Place
+from lottisync.store.known_hosts import KnownHosts, ReadPoint
 from lottisync.store.reader import ChangeToken, Reader
 from lottisync.store.store import Store
 from lottisync.sync.local_state import HeldDot, LocalState
@@ -39,7 +39,7 @@ class RemoteState(msgspec.Struct):
     held: set[HeldDot]
     ends: dict[Host, int]
     forgotten: Knowledge
-    compared: Place | None = None
+    compared: ReadPoint | None = None
     was_ahead: set[Host] = set()
 
     @staticmethod
@@ -60,7 +60,7 @@ class RemoteState(msgspec.Struct):
             self.was_ahead = {host for ours, theirs in clocks for host in vector_clock.news(ours, theirs)}
         else:
             self.was_ahead = {host for host in self.was_ahead | changed if self._is_behind(host, others)}
-        self.compared = others.place
+        self.compared = others.read_at
         return sorted(self.was_ahead | {own.own.host})
 
     def _is_behind(self, host: Host, others: KnownHosts) -> bool:
@@ -92,7 +92,7 @@ class _Search(msgspec.Struct):
     low: int
     high: int
 
-    def places(self) -> list[int]:
+    def positions(self) -> list[int]:
         """Where to ask: at most `MAX_ASKED` counters between the two."""
         between = self.high - self.low - 1
         if between <= m.MAX_ASKED:
@@ -105,6 +105,8 @@ class Agreement:
     change token of the store when it was last searched for what the peer lacks. `settled` is the one at which the peer
     lacked nothing; None while it lacks something."""
 
+    repeatable = True
+
     def __init__(self, name: str, store: Store) -> None:
         self.said: m.Have | None = None
         self.theirs: RemoteState | None = None
@@ -116,7 +118,7 @@ class Agreement:
         self._name, self._store = name, store
         self._search: _Search | None = None
         self._cached: tuple[ChangeToken, m.Summary] | None = None
-        self._upheld: Place | None = None
+        self._upheld: ReadPoint | None = None
 
     def want(self) -> m.Have:
         """What to say of this store now. From here on the other may count on it."""
@@ -159,7 +161,7 @@ class Agreement:
         self._upheld = None
         if not vector_clock.covers(own.knowledge, vector_clock.within(self.claimed, asked)):
             return False
-        self._upheld = own.others.place
+        self._upheld = own.others.read_at
         return True
 
     def renewed(self, own: LocalState) -> bool:
@@ -262,9 +264,9 @@ class Agreement:
     def _ask(self, now: int) -> list[m.Message]:
         search = self._search
         assert search is not None, "somebody is looking for something"
-        places = search.places()
-        if places:
-            return [m.Probe(self._name, search.host, places)]
+        positions = search.positions()
+        if positions:
+            return [m.Probe(self._name, search.host, positions)]
         self._search = None
         with self._store.transaction(now, None) as tx:
             node = chain.value_at(tx, search.host, search.low)
@@ -285,7 +287,7 @@ class Agreement:
         if search is None or answer.host != search.host:
             return []
         with self._store.reading() as reader:
-            for counter in search.places():
+            for counter in search.positions():
                 value = answer.values.get(counter)
                 if value is None:
                     self._search = None  # its chain is not what it was: it will say so itself

@@ -40,10 +40,11 @@ class Commits:
         report: Callable[[str, str], None],
         committed: Committed,
         compared: Callable[[], Awaitable[None]],
+        unusable: Callable[[Problem], bool],
     ) -> None:
         self._stores, self._space, self._key, self._connections = stores, space, key, connections
         self._verification, self._call, self._clock, self._report = verification, call, clock, report
-        self._committed, self._compared = committed, compared
+        self._committed, self._compared, self._unusable = committed, compared, unusable
         self._bound: set[str] = set()
         self._seen: dict[str, ChangeToken] = {}
         self._failing = ""
@@ -56,8 +57,11 @@ class Commits:
             bell.clear()
             try:
                 await self._look()
-            except (OSError, Problem) as error:  # a full disk, no free descriptor, a store in use: again a while later
-                self._say_once(error.message if isinstance(error, Problem) else error.strerror or str(error))
+            except Problem as problem:
+                if not self._unusable(problem):
+                    self._say_once(problem.message)
+            except OSError as error:  # a full disk, no free descriptor, a store in use: again a while later
+                self._say_once(error.strerror or str(error))
             else:
                 self._failing = ""
             if any(connection.status.comparing for connection in self._connections.values()):

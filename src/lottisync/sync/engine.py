@@ -13,6 +13,7 @@ The engine starts them, and carries word from one to the other.
 """
 
 import contextlib
+import errno
 import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -30,7 +31,7 @@ from lottisync.identity.device_key import DeviceKey
 from lottisync.net.address import Address, may_be_lost
 from lottisync.net.doorway import welcome
 from lottisync.net.listener import listen, local_host, port_of
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame
 from lottisync.store.doorbell import Bell
@@ -56,12 +57,15 @@ from lottisync.sync.peer_states import PeerStates
 from lottisync.sync.reception import Reception
 from lottisync.sync.scrub import Scrub
 from lottisync.sync.trust import Trust
+from lottisync.sync.usable import DAMAGED, FAILED, UsableStores
 from lottisync.sync.verification import Verification
 
 PROBE_SECONDS = 1.5
 """Within which a connection gives a sign of life after the network has changed."""
 FAREWELL_SECONDS = 1.0
 """How long a device that was revoked may take to read that."""
+AGAIN_SECONDS = 10.0
+"""How often a disk that failed is tried: one write."""
 HOPELESS_TRIES = 5
 """After so many an address that never worked is forgotten, once the device was met elsewhere."""
 
@@ -85,7 +89,8 @@ class Engine:
 
     `roster` is the store among `stores` that holds the devices of the person. `report` is called with (code, sentence)
     for what happens, `status` whenever `snapshot` may say something else. `patience` is how long (s) a connection may
-    take to give a sign of life, when another program greets with the same key."""
+    take to give a sign of life, when another program greets with the same key. `again` is how often (s) a disk that
+    failed is tried."""
 
     def __init__(
         self,
@@ -102,6 +107,7 @@ class Engine:
         status: Callable[[], None] = lambda: None,
         patience: float = duplicate_key.LIVING_SECONDS,
         leaving: bool = False,
+        again: float = AGAIN_SECONDS,
     ) -> None:
         self.duplicate_key_at: str | None = None
         """When a peer last said that this device's key runs twice."""
@@ -112,8 +118,8 @@ class Engine:
         self._report, self._status = report, status
         self._boot = chance.randbytes(16)
         self._allowances: dict[str, Allowance] = {}
-        self._left_out: set[str] = set()
-        """Stores with damaged pages."""
+        self._usable = UsableStores(stores, roster.schema.name)
+        self._again = again
         self._trust = Trust(key, roster, call, clock=clock, leaving=leaving)
         self._dialled: set[str] = set()
         self._unheard = False
@@ -121,7 +127,7 @@ class Engine:
         self._reception = Reception(report)
         self._record = PeerRecord(roster, call, clock=clock, report=report)
         self._peers = PeerStates(
-            stores, self._record, call, clock=clock, where=lambda device: self.meeting.addresses(device)
+            self._usable, self._record, call, clock=clock, where=lambda device: self.meeting.addresses(device)
         )
         self._connections = Connections(
             key.device_id,
@@ -132,12 +138,12 @@ class Engine:
             duplicate=self._duplicate,
         )
         self._far_clocks = FarClocks(self.peers, report)
-        self.scrub = Scrub(stores, call, idle=self._idle, report=report, changed=self._moved)
+        self.scrub = Scrub(self._usable, call, idle=self._idle, report=report, changed=self._moved)
         self._verification = Verification(
             stores, roster, self.connections, self.scrub, call, clock=clock, report=report
         )
         self._commits = Commits(
-            stores,
+            self._usable,
             roster,
             key,
             self.connections,
@@ -147,6 +153,7 @@ class Engine:
             report=report,
             committed=self._committed,
             compared=self._compared,
+            unusable=self._cannot_use,
         )
 
     @property
@@ -166,6 +173,10 @@ class Engine:
     async def snapshot(self) -> list[PeerState]:
         """The peers as they stand now, by name."""
         return await self._peers.snapshot([connection.status.receiving for connection in self.connections.values()])
+
+    def unusable(self) -> dict[str, str]:
+        """Why stores do not sync, by name."""
+        return self._usable.why()
 
     def nearby(self) -> int:
         """How many programs announce themselves that are none of this person's devices."""
@@ -198,6 +209,7 @@ class Engine:
                 tasks.start_soon(self.scrub.run)
                 tasks.start_soon(self._verification.run)
                 tasks.start_soon(self._peers.keep_absences)
+                tasks.start_soon(self._try_disks)
                 await self._look_for_members()
                 self._status()
                 async with self.meeting.running(tasks, discover=self._discover):
@@ -235,6 +247,8 @@ class Engine:
             try:
                 return await listen(Address(host, candidate))
             except OSError as error:
+                if error.errno in (errno.EMFILE, errno.ENFILE):
+                    raise  # another port is no help
                 reason = error.strerror or str(error)
         raise Problem(
             "cannot-listen",
@@ -282,7 +296,7 @@ class Engine:
         """Run a connection that was dialled. Only one at a time is dialled for each device."""
         if device in self.connections or device in self._dialled or device not in self.peers:
             await anyio.aclose_forcefully(stream)
-            return Met(Failure("refused", "there is a connection already"))
+            return Met(Failure("refused", str(Sentence("there is a connection already"))))
         self._dialled.add(device)
         began = anyio.current_time()
         try:
@@ -292,7 +306,7 @@ class Engine:
         if anyio.current_time() - began >= SETTLED_SECONDS:
             return Met()
         if ended is not None and ended.code == "goodbye":
-            return Met(Failure("unreachable", "its program has stopped"))
+            return Met(Failure("unreachable", str(Sentence("its program has stopped"))))
         state = self.peers.get(device)
         text = (state.error if state is not None else None) or "the connection ended at once"
         return Met(Failure("version" if ended is not None and ended.code == "version" else "refused", text))
@@ -345,7 +359,7 @@ class Engine:
         conversation = Conversation(
             device=self._key.device_id,
             boot=self._boot,
-            stores={name: store for name, store in self._stores.items() if name not in self._left_out},
+            stores=self._usable.shared(),
             strangers=Strangers(self._space, self._key.certificate),
             dialled=dialled,
             now=now,
@@ -366,8 +380,7 @@ class Engine:
         self._connections.begin(connection, local_host(stream))
         try:
             await connection.run()
-        except Exception as error:  # noqa: BLE001
-            # A fault in this program. It costs this connection, and no other.
+        except Exception as error:  # noqa: BLE001 - a fault in this program costs this connection, and no other
             self._report("fault", f"the connection to {self._peers.name(device)} broke off: {_fault(error)}")
         finally:
             self._connections.end(connection)
@@ -387,10 +400,9 @@ class Engine:
                 self._moved()
             case DuplicateKey():
                 self._runs_twice()
-            case Failed(problem) if (name := self._damaged_store(problem)) is not None:
-                if name in self._left_out:
-                    return  # another connection met the same pages
-                self._left_out.add(name)
+            case Failed(problem) if problem.code in (DAMAGED, FAILED):
+                if self._cannot_use(problem):
+                    return
             case ClockAhead(host, millis):
                 self._far_clocks.found(host, millis, self._trust.roster.host_owner)
             case ClockSaid(millis):
@@ -402,12 +414,25 @@ class Engine:
         if said is not None:
             self._report(*said)
 
-    def _damaged_store(self, problem: Problem) -> str | None:
-        """The store whose file is damaged, if that is the problem: the other stores sync without it (STORE-81)."""
-        if problem.code != "damaged":
-            return None
-        path = problem.arguments.get("path")
-        return next((name for name, store in self._stores.items() if store.file == path), None)
+    def _cannot_use(self, problem: Problem) -> bool:
+        """Whether a problem is that of a store whose file cannot be used: that is said once, and the other stores sync
+        without it (STORE-81, STORE-750)."""
+        name = self._usable.leave_out(problem)
+        if name is not None:
+            self._report("failed", f"{name} does not sync: {problem.message}")
+            self._moved()
+        return name is not None or self._usable.is_out(problem)
+
+    async def _try_disks(self) -> None:
+        """A store whose disk answers again takes part again, on new connections (STORE-752)."""
+        while True:
+            await anyio.sleep(self._again)
+            for name in self._usable.failing():
+                if await self._call(partial(self._usable.answers, name)):
+                    self._report("works-again", f"the disk of {name} answers again: it syncs")
+                    for connection in list(self.connections.values()):
+                        connection.close("failed", f"{name} takes part again")
+                    self._status()
 
     def _opened(self, connection: Connection, address: Address | None) -> None:
         device = connection.device

@@ -182,7 +182,7 @@ class Exchange:
             if len(known) + len(strange) <= MAX_FORKS_ON_TRUST:
                 return
             too_many = len(known) + len(strange) > m.MAX_FORKS
-            if too_many or not all(fork.places(reader, [node]) for node in strange):
+            if too_many or not all(fork.positions(reader, [node]) for node in strange):
                 raise Unacceptable(
                     "no-agreement",
                     "{count} forks of {store} of which nothing is here are too many",

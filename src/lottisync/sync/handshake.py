@@ -8,11 +8,17 @@ import anyio
 
 from lottisync.net import tls
 from lottisync.net.address import Address
+from lottisync.problem import Sentence
 from lottisync.sync.dial_plan import DIAL_SECONDS, Failure
 from lottisync.sync.dialling import Connected, Unreachable
 
 HANGS_UP = (anyio.BrokenResourceError, anyio.EndOfStream)
 """How it looks when the other side ends a handshake."""
+
+NO_ANSWER = str(Sentence("no answer in time"))
+NOTHING_LISTENS = str(Sentence("nothing listens there"))
+HUNG_UP = str(Sentence("what answers there hung up in the middle of the handshake"))
+"""Plain text, for it is written into files; the catalogue has it."""
 
 
 async def dial(address: Address, context: ssl.SSLContext, name: str) -> Connected:
@@ -36,11 +42,11 @@ def why(error: BaseException, host: str, name: str) -> Failure:
     cause = _cause(error)
     text = str(cause)
     if isinstance(error, TimeoutError):
-        return Failure("unreachable", "no answer in time")
+        return Failure("unreachable", NO_ANSWER)
     if isinstance(cause, socket.gaierror):
         return Failure("unreachable", f"the name {host} leads to no address ({cause.strerror or text})")
     if isinstance(error, anyio.EndOfStream):
-        return Failure("refused", "what answers there hung up in the middle of the handshake", stranger=True)
+        return Failure("refused", HUNG_UP, stranger=True)
     if "CERTIFICATE_VERIFY_FAILED" in text:
         return Failure(
             "refused",
@@ -49,7 +55,7 @@ def why(error: BaseException, host: str, name: str) -> Failure:
             stranger=True,
         )
     if isinstance(cause, ConnectionRefusedError):
-        return Failure("unreachable", "nothing listens there")
+        return Failure("unreachable", NOTHING_LISTENS)
     if isinstance(cause, ssl.SSLError):
         return Failure("refused", f"what answers there does not sync ({text})", stranger=True)
     if isinstance(cause, OSError) and cause.errno is not None:

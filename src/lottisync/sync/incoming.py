@@ -24,7 +24,7 @@ from lottisync.entities.entity import Entity
 from lottisync.entities.version import BadVersion, Version
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
-from lottisync.store import chain, forgetting, fork, mending
+from lottisync.store import chain, forgetting, fork, lookups, mending
 from lottisync.store.merge import Merge
 from lottisync.store.peer_chain import BadChain, extend
 from lottisync.store.quarantine import Kept
@@ -40,7 +40,10 @@ Strangers = Callable[[Merge, Iterable[Host]], Host | None]
 
 class Grounds(Protocol):
     """What a round stands on: an agreement of two devices, or what lies in a relay. `theirs` is what S had said ahead
-    of the round; `outdated` gives the reason why the round cannot be taken by this store as it is now."""
+    of the round; `outdated` gives the reason why the round cannot be taken by this store as it is now. `repeatable`
+    says whether S hears of a refusal, and can say it again after it has heard what was forgotten here."""
+
+    repeatable: bool
 
     @property
     def theirs(self) -> RemoteState | None: ...
@@ -92,7 +95,7 @@ class Incoming:
         own = LocalState(tx)
         reason = self._grounds.outdated(own)
         seen = self._has_seen_what_is_forgotten(own.forgotten)
-        if reason is None and not self.begin.behind and not seen:
+        if reason is None and not seen and not self.begin.behind and self._grounds.repeatable:
             reason = "this device has forgotten what the sender has not seen"
         if reason is not None:
             raise Outdated(reason)
@@ -222,7 +225,7 @@ class Incoming:
             raise Unacceptable("bad-entity", str(error)) from None
         forgetting.complete(tx, self.begin.knowledge, self.begin.forgotten)
         if self.begin.behind:
-            forgetting.reconcile(tx, keys, self.knowledge, forgetting.forgotten(tx))
+            forgetting.reconcile(tx, keys, self.knowledge, lookups.forgotten(tx))
         tx.finish()
         return LocalState(tx)
 

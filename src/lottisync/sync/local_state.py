@@ -8,9 +8,8 @@ from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Host
 from lottisync.protocol import message as m
 from lottisync.protocol import summary
-from lottisync.store import chain, fork
+from lottisync.store import chain, fork, lookups
 from lottisync.store.chain import Log
-from lottisync.store.forgetting import forgotten
 from lottisync.store.known_hosts import KnownHosts, OwnHost, head
 from lottisync.store.reader import ChangeToken, Reader
 
@@ -51,13 +50,13 @@ class LocalState:
 
     @cached_property
     def forgotten(self) -> Knowledge:
-        return dict(forgotten(self._reader))
+        return dict(lookups.forgotten(self._reader))
 
     @cached_property
     def held(self) -> list[HeldDot]:
         """The dots beyond the knowledge: while a round comes in they are many."""
         known = {host: self.others.known.get(host, 0) for host in self.others.beyond}
-        return self._reader.held_of(known)
+        return lookups.held_of(self._reader, known)
 
     @cached_property
     def logs(self) -> dict[Host, Log]:

@@ -114,12 +114,15 @@ class Outgoing:
             yield from bounded(versions)
 
 
-def bounded(versions: list[Version]) -> Iterator[list[Version]]:
-    """Cut a list into batches of at most `BATCH_BYTES` (a larger version goes alone)."""
+def bounded(versions: list[Version], most: int | None = None, beside: int = 0) -> Iterator[list[Version]]:
+    """Cut a list into batches of at most `most` bytes, else `BATCH_BYTES` (a larger version goes alone). Each version
+    counts as `beside` bytes more than it has."""
+    most = BATCH_BYTES if most is None else most
     batch: list[Version] = []
     size = 0
-    for item, more in zip(versions, map(Version.size, versions), strict=True):
-        if batch and size + more > BATCH_BYTES:
+    for item in versions:
+        more = item.size() + beside
+        if batch and size + more > most:
             yield batch
             batch, size = [], 0
         batch.append(item)

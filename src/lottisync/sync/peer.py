@@ -12,7 +12,7 @@ from lottisync.causality.hlc import MAX_DRIFT_MILLIS
 from lottisync.causality.vector_clock import Host
 from lottisync.device.absence import Away
 from lottisync.problem import Sentence
-from lottisync.store.instant import iso, millis
+from lottisync.store.instant import iso, millis, to_the_minute
 
 
 class AddressState(msgspec.Struct, rename="camel"):
@@ -174,7 +174,7 @@ def own_clock_doubt(peers: Iterable[PeerState], now: int) -> Sentence | None:
 
 
 def _minute(millis: int) -> str:
-    return f"{iso(max(0, millis))[:16].replace('T', ' ')} UTC"
+    return to_the_minute(iso(max(0, millis)))
 
 
 def not_shared(name: str, only_here: Sequence[str], only_there: Sequence[str]) -> list[Sentence]:

@@ -1,6 +1,6 @@
 """Who is let in at the engine's port (docs/specs/12-transport.md, section 1).
 
-A connection takes a place until the handshake has proved which device it is (`lottisync.net.doorway`). From then on
+A connection takes a slot until the handshake has proved which device it is (`lottisync.net.doorway`). From then on
 it counts for that device. A device has one connection that lasts, and some that come and go beside it. More than
 `EACH_DEVICE` at once are closed: a paired device that opens connections and says nothing must not use up our file
 descriptors.
@@ -15,7 +15,7 @@ from anyio.abc import SocketStream
 from anyio.streams.tls import TLSStream
 
 from lottisync.net import tls
-from lottisync.net.doorway import Places, remote_host
+from lottisync.net.doorway import Slots, remote_host
 from lottisync.sync.handshake import HANGS_UP, why_refused
 
 EACH_DEVICE = 8
@@ -28,21 +28,21 @@ class Reception:
     def __init__(self, report: Callable[[str, str], None]) -> None:
         self._report = report
         self._cannot_accept = ""
-        self._places = Places()
+        self._slots = Slots()
         self._known: set[str] = set()
         self._of_device: Counter[str] = Counter()
 
     @property
     def unproved(self) -> int:
         """How many connections have not yet proved who they are."""
-        return self._places.taken
+        return self._slots.taken
 
     def connections(self, device: str) -> int:
         """How many connections of a device that it has opened are served."""
         return self._of_device[device]
 
     def know(self, hosts: Iterable[str]) -> None:
-        """Devices of this person are, or were, at these addresses, and at no others: places are kept for them."""
+        """Devices of this person are, or were, at these addresses, and at no others: slots are kept for them."""
         self._known = {_without_scope(host) for host in hosts}
 
     def met(self, host: str) -> None:
@@ -55,14 +55,14 @@ class Reception:
         """Have a connection prove its device, and serve it. `serve` closes the stream that it is given."""
         host = remote_host(raw)
         known = _without_scope(host) in self._known
-        if not self._places.take(host, known=known):
+        if not self._slots.take(host, known=known):
             self._refused(host, None)
             await anyio.aclose_forcefully(raw)
             return
         try:
             stream = await self._proved(raw, host, context)
         finally:
-            self._places.leave(host, known=known)
+            self._slots.leave(host, known=known)
         if stream is not None:
             await self._serve(stream, tls.peer_device(stream), serve)
 
@@ -86,7 +86,7 @@ class Reception:
             raise
 
     def _refused(self, host: str, error: Exception | None) -> None:
-        """A connection proved nothing; or (None) there was no place for it. Who hangs up by itself was not refused: of
+        """A connection proved nothing; or (None) there was no slot for it. Who hangs up by itself was not refused: of
         two devices that dial each other at once, each ends the attempt that it does not need (NET-51)."""
         if isinstance(error, HANGS_UP):
             return

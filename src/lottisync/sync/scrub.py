@@ -13,6 +13,7 @@ from typing import TypeVar
 import anyio
 
 from lottisync.problem import Problem
+from lottisync.store import damage
 from lottisync.store.check import adds_up, damaged_rows
 from lottisync.store.store import Store
 from lottisync.sync.off_loop import Caller
@@ -61,7 +62,7 @@ class Scrub:
 
     async def run(self) -> None:
         while True:
-            for name, store in self._stores.items():
+            for name, store in list(self._stores.items()):
                 await self._pass(name, store)
 
     async def _pass(self, name: str, store: Store) -> None:
@@ -114,5 +115,5 @@ def _is_damaged(store: Store, ident: str) -> bool:
     if ident == SUM:
         return not _adds_up(store)
     with store.reading() as reader:
-        row = reader.raw_row(ident)
+        row = damage.raw_row(reader, ident)
         return row is not None and row.version.hash() != row.hash

@@ -13,7 +13,7 @@ from lottisync.agents.report import latest_report
 from lottisync.agents.run_log import Run
 from lottisync.agents.types import Agent, AgentMessage, AgentState
 from lottisync.entities.view import view
-from lottisync.language import marked, say
+from lottisync.language import marked, say, translated
 from lottisync.problem import Problem
 from lottisync.review.precedence import PERSON
 from lottisync.store.instant import iso
@@ -65,7 +65,7 @@ class Wake(NamedTuple):
         """Why it ended badly; '' if it did not."""
         if self.run is None or self.run.status not in (run_log.FAILED, run_log.SKIPPED):
             return ""
-        return self.run.error_message or say("It ended before it was done.")
+        return translated(self.run.error_message) if self.run.error_message else say("It ended before it was done.")
 
 
 class Bar(NamedTuple):

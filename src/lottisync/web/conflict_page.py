@@ -109,7 +109,7 @@ def _pairs(site: Site) -> list[Pair]:
     for name, store in site.home.stores.items():
         with store.reading() as reader:
             names = site.names_of_hosts(reader)
-            for one in conflicts_of.of_store(reader):
+            for one in conflicts_of.decisions_of_store(reader):
                 sides = [_side(reader, one, n, candidate, names) for n, candidate in enumerate(one.candidates, 1)]
                 found.append(Pair(name, one.entity, one.path, _title(reader, one.entity), words.field(one.path), sides))
     return found

@@ -59,7 +59,12 @@ TEMPLATES.filters["text"] = lambda text: "\n".join(lines(text))
 
 
 def site_of(request: Request) -> Site:
+    """What a page looks at. Its picture is taken before anything is read: of what is written while the page is built,
+    the page's stream then says that it changed."""
     found: Site = request.app.state.site
+    if not hasattr(request.state, "picture"):
+        request.state.devices = found.devices()
+        request.state.picture = found.picture(request.state.devices)
     return found
 
 
@@ -98,8 +103,7 @@ def page(
     """A whole page. `at` is the place in the navigation, `said` what was done or why it was not."""
     site = site_of(request)
     now, zone = site.now(), zone_of(request)
-    devices = site.devices()
-    picture = site.picture(devices)
+    devices = request.state.devices
     text = TEMPLATES.get_template(template).render(
         title=title,
         at=at,
@@ -113,7 +117,7 @@ def page(
         devices_linked=[line for line in devices if line.linked],
         undoable=_undoable(request),
         form_token=request.state.session.form_token,
-        picture=picture,
+        picture=request.state.picture,
         now=now,
         when=lambda instant: words.moment(instant, now, zone),
         written_by=lambda by_you, host: _written_by(site, by_you, host),

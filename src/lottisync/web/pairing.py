@@ -19,7 +19,7 @@ from lottisync.identity.invitation import SECRET_BYTES
 from lottisync.identity.pairing import Paired
 from lottisync.identity.pairing_offer import OFFER_LIFETIME_MS, CodeOffer, new_code, parse_code
 from lottisync.net.address import Address
-from lottisync.net.pairing import show_code, type_code
+from lottisync.net.pairing import Self, show_code, type_code
 from lottisync.problem import Problem
 
 INVITATION_MINUTES = 15
@@ -77,8 +77,7 @@ class Pairing:
         """Pair with the device that shows `code`: at an address, or wherever mDNS finds it. Raises `Problem`."""
         self.stop()
         digits = parse_code(code)
-        me = await anyio.to_thread.run_sync(own_side, self._device)
-        paired = await type_code(me, digits, at=at, search_from=self._listen.host)
+        paired = await type_code(await self._me(), digits, at=at, search_from=self._listen.host)
         self.ended = await anyio.to_thread.run_sync(self._take_in, paired)
 
     def invite(self) -> Given:
@@ -100,7 +99,7 @@ class Pairing:
 
         with anyio.CancelScope() as scope:
             self._scope = scope
-            me = await anyio.to_thread.run_sync(own_side, device)
+            me = await self._me()
             outcome: Joined | Problem
             try:
                 paired = await show_code(me, offer, self._listen, discover=self._discover, clock=now, ready=ready)
@@ -113,15 +112,21 @@ class Pairing:
             if nothing_listens:
                 task_status.started()
 
-    def _take_in(self, paired: Paired) -> Joined:
+    async def _me(self) -> Self:
+        me = await anyio.to_thread.run_sync(own_side, self._device)
+        return me._replace(consent=self._refuse_revoked)
+
+    def _refuse_revoked(self, device: str) -> None:
         """A device that was taken out for good may be in other hands: a terminal asks about it, a page refuses."""
-        member = self._device.roster().members.get(paired.peer_id)
+        member = self._device.roster().members.get(device)
         if member is not None and member.status == "revoked":
             raise Problem(
                 "revoked",
                 "{name} was taken out for good here, and stays out. To take it back in, pair in a terminal",
                 name=member.name,
             )
+
+    def _take_in(self, paired: Paired) -> Joined:
         name, _ = admit(self._device, paired)
         return Joined(name, " ".join(paired.words))
 

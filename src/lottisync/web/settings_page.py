@@ -18,6 +18,8 @@ from lottisync.store.transaction import Transaction
 from lottisync.web.frame import back_to, form_of, page, problem_text, site_of
 from lottisync.web.site import Setting
 
+COMMAND = "on-pending.command"
+"""The setting that is run. A browser of the network does not even see it: it may name a key or an address."""
 SAID = {
     "listen": (
         marked("Where other devices find this one"),
@@ -32,6 +34,18 @@ SAID = {
     "agents": (
         marked("Agents wake on this device"),
         marked("Off: none does, and nothing is sent to a model from here."),
+    ),
+    COMMAND: (
+        marked("Command that calls you when proposals wait"),
+        marked("A program and its arguments, run on this device by your user. Without it, none is run."),
+    ),
+    "on-pending.device": (
+        marked("Device that calls you at once"),
+        marked("Its name. Without it, this one."),
+    ),
+    "on-pending.after": (
+        marked("Minutes that a device waits if it is not the chosen one"),
+        marked("Then it calls for what still waits. Without it, 10."),
     ),
 }
 """What people call a setting, and what it means. One that is not here is called by its own name."""
@@ -102,7 +116,7 @@ def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
         marked = never_sent.all_marked(reader)
     lines, failure = [], ""
     try:
-        lines = [_line(each) for each in site.settings.all()]
+        lines = [_line(each, near=request.state.near) for each in site.settings.all()]
     except Problem as problem:
         failure = problem_text(problem)
     return page(
@@ -120,8 +134,10 @@ def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
     )
 
 
-def _line(setting: Setting) -> Line:
+def _line(setting: Setting, *, near: bool) -> Line:
     label, meaning = SAID.get(setting.name, (setting.name, ""))
+    if setting.name == COMMAND and not near:
+        return Line(setting, say(label), say(meaning), say("is set") if setting.given else "", [])
     if isinstance(setting.usual, bool):
         choices = [("true", say("On")), ("false", say("Off"))]
         return Line(setting, say(label), say(meaning), str(setting.value).lower(), choices)

@@ -20,6 +20,7 @@ from lottisync.review.acts import note_verdict
 from lottisync.review.heads import Heads, SetHead
 from lottisync.review.inbox import Inbox
 from lottisync.review.verdict import Verdicts, unnoted
+from lottisync.store import conflict
 from lottisync.store.chain import roots
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -175,11 +176,11 @@ class Site:
         return member.name if member is not None else say("another device")
 
     def conflicts(self) -> int:
-        """In how many entities devices have written the same field at once."""
+        """How many conflicts the person has to settle, each decision once."""
         count = 0
         for store in self.home.stores.values():
             with store.reading() as reader:
-                count += len(reader.conflicted())
+                count += len(conflict.decisions_of_store(reader))
         return count
 
     def invitations(self) -> list[Given]:

@@ -1,5 +1,6 @@
 """Tasks: the list, and one task with everything that a person does to it."""
 
+import os
 import re
 from collections.abc import Callable, Collection, Mapping
 from datetime import date, datetime, tzinfo
@@ -8,12 +9,13 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lottisync.agents.endpoint import model_named
 from lottisync.agents.report import latest_report
-from lottisync.agents.task_agent import agent_for_task
+from lottisync.agents.task_agent import agent_for_task, create_task_agent
 from lottisync.device import acts
 from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
-from lottisync.journal import names, never_sent, repetition, tasks, time_entry
+from lottisync.journal import checklist, finding, names, never_sent, repetition, task_values, tasks, time_entry
 from lottisync.journal import task_list as task_list_index
 from lottisync.journal import words as task_words
 from lottisync.journal.task_list import Wanted
@@ -24,7 +26,7 @@ from lottisync.language import marked, say
 from lottisync.problem import Problem, Sentence
 from lottisync.review.precedence import PERSON
 from lottisync.review.proposal_record import proposal_records
-from lottisync.store import overwritten
+from lottisync.store import lookups, overwritten
 from lottisync.store.instant import iso, later, millis, there
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -41,6 +43,7 @@ FILTERS = (
     ("waiting", marked("Waiting for you")),
     ("reminders", marked("Reminders")),
     ("done", marked("Done")),
+    ("deleted", marked("Deleted")),
 )
 WEEK = 7
 MOST_WRITES = 50
@@ -87,6 +90,7 @@ def _listed(request: Request, *, said: str = "", status: int = 200) -> Response:
         waiting_in=waiting,
         filters=FILTERS,
         chosen=chosen,
+        forgotten={one: task_list_index.forgotten_from(at) for one, at in part.changed.items() if chosen == "deleted"},
         wanted=wanted,
         today=_today(request),
     )
@@ -103,6 +107,8 @@ def _wanted(site: Site, chosen: str, piece: str, today: str, waiting: Collection
     match chosen:
         case "done":
             return wanted._replace(statuses=CLOSED)
+        case "deleted":
+            return wanted._replace(deleted=True)
         case "due":
             return wanted._replace(until=later(date.fromisoformat(today), WEEK).isoformat())
         case "reminders":
@@ -137,9 +143,7 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
             category = words.named(reader, "categoryId", held.task.category_id)
             written = _written(site, reader, task_id, zone_of(request))
     except Problem as problem:
-        return page(
-            request, "gone.html", title=say("Not here"), at="tasks", status=404, said="", why=problem_text(problem)
-        )
+        return _gone(request, task_id, problem)
     with site.agents.reading() as reader:
         agent = agent_for_task(reader, task_id)
         report = latest_report(reader, agent.id) if agent is not None else None
@@ -171,6 +175,26 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
         edit=request.query_params.get("edit", ""),
         since=since,
         back=task_id,
+    )
+
+
+def _gone(request: Request, task_id: str, why: Problem) -> Response:
+    """The page of a task that is not here; of one that was deleted, with a button that brings it back."""
+    with site_of(request).journal.reading() as reader:
+        document = reader.document(task_id)
+        deleted = document is not None and document.type == "task" and document.deleted
+        changed = lookups.updated_at(reader, task_id) if deleted else ""
+    title = str(document.document().get("title", "")) if document is not None and deleted else ""
+    return page(
+        request,
+        "gone.html",
+        title=say("Not here"),
+        at="tasks",
+        status=404,
+        why=problem_text(why),
+        deleted=task_id if deleted else "",
+        name=title,
+        forgotten=task_list_index.forgotten_from(changed) if deleted else "",
     )
 
 
@@ -246,6 +270,9 @@ def change(request: Request) -> Response:
     site, form, task_id = site_of(request), form_of(request), request.path_params["task"]
     verb = VERBS.get(form.one("verb"))
     try:
+        if form.one("verb") == "create-agent":
+            _let_an_agent_mind(site, task_id, form)
+            return back_to(f"/tasks/{task_id}", form.one("anchor"), since=since_of(request))
         if verb is None:
             raise Problem("bad-verb", "there is nothing called {verb!r} to do", verb=form.one("verb")[:40])
         now = site.now()
@@ -256,6 +283,19 @@ def change(request: Request) -> Response:
     if form.one("verb") == "delete":
         return back_to("/tasks")
     return back_to(f"/tasks/{task_id}", form.one("anchor"), since=since_of(request))
+
+
+def _let_an_agent_mind(site: Site, task_id: str, form: Form) -> None:
+    """As `agent create` does: it wakes on this device."""
+    create_task_agent(
+        site.journal,
+        site.agents,
+        task_id,
+        name=form.one("name"),
+        home_device=site.home.key.device_id,
+        model=model_named(form.one("model"), os.environ),
+        now=site.now(),
+    )
 
 
 SAID = {
@@ -270,7 +310,13 @@ SAID = {
     "untick": marked("not ticked"),
     "rename-item": marked("renamed"),
     "remove-item": marked("removed"),
+    "archive-item": marked("archived"),
+    "put-back": marked("back on the checklist"),
     "move": marked("moved"),
+    "language": marked("language: {code}"),
+    "start-timer": marked("timer started"),
+    "stop-timer": marked("stopped"),
+    "remove-time": marked("removed"),
     "category": marked("in {category}"),
     "label": marked("label: {value}"),
     "unlabel": marked("without the label {value}"),
@@ -280,6 +326,7 @@ SAID = {
     "never-send": marked("never sent to a model"),
     "send-again": marked("may be sent to a model"),
     "delete": marked("deleted"),
+    "undelete": marked("back"),
 }
 """What an act is called, by the name of its verb."""
 
@@ -290,6 +337,8 @@ def _said(form: Form) -> Sentence:
         return task_words.status(value)
     if verb == "category":
         return Sentence(SAID[verb], category=value) if value else Sentence(marked("without a category"))
+    if verb == "language":
+        return Sentence(SAID[verb], code=value.lower()) if value else Sentence(marked("without a language"))
     if verb == "remind":
         return Sentence(SAID[verb], fields=value.replace("T", " ")) if value else Sentence(marked("without a reminder"))
     if verb == "repeat":
@@ -315,7 +364,7 @@ def _put_into(tx: Transaction, task_id: str, category: str) -> None:
 
 
 def _due(text: str) -> str | None:
-    return tasks.checked_day(text) if text.strip() else None
+    return task_values.checked_day(text) if text.strip() else None
 
 
 def _reminder(text: str, zone: tzinfo | None) -> str | None:
@@ -341,7 +390,7 @@ def _repeat(tx: Transaction, task: str, form: Form, here: Here) -> object:
     if not form.one("value").strip():
         return tasks.edit_task(tx, task, {"repeat": None})
     due = tasks.read(tx, task, "task", Task).due
-    start = tasks.checked_day(due) if due else there(tx.now, here.zone).date().isoformat()
+    start = task_values.checked_day(due) if due else there(tx.now, here.zone).date().isoformat()
     rule = repetition.said(_typed_rule(form), date.fromisoformat(start))
     return tasks.edit_task(tx, task, {"repeat": rule.stored()})
 
@@ -351,7 +400,7 @@ def _minutes(text: str) -> int | None:
         return None
     if not (text.strip().isascii() and text.strip().isdigit()):
         raise Problem("bad-value", "minutes are a whole number; got {text!r}", text=text[:40])
-    return tasks.checked_minutes(int(text))
+    return task_values.checked_minutes(int(text))
 
 
 def _steps(text: str) -> int:
@@ -363,7 +412,7 @@ def _steps(text: str) -> int:
 
 def _link(tx: Transaction, task: str, form: Form, *, on: bool) -> object:
     """Link a task, which may be named by its title, with the one of the page; or take that back."""
-    other = tasks.resolve(tx, form.one("other"), "task")
+    other = finding.resolve(tx, form.one("other"), "task")
     return tasks.set_link(tx, task, form.one("relation"), other, on=on)
 
 
@@ -380,12 +429,14 @@ def _note(tx: Transaction, task: str, new: str, text: str, minutes: int | None) 
 
 
 VERBS: Mapping[str, Verb] = {
-    "title": lambda tx, task, form, here: tasks.edit_task(tx, task, {"title": tasks.checked_title(form.one("value"))}),
+    "title": lambda tx, task, form, here: tasks.edit_task(
+        tx, task, {"title": task_values.checked_title(form.one("value"))}
+    ),
     "status": lambda tx, task, form, here: repetition.edit_task(
-        tx, task, tasks.checked_status(form.one("value"), form.one("reason"))
+        tx, task, task_values.checked_status(form.one("value"), form.one("reason"))
     ),
     "priority": lambda tx, task, form, here: tasks.edit_task(
-        tx, task, {"priority": tasks.checked_priority(form.one("value"))}
+        tx, task, {"priority": task_values.checked_priority(form.one("value"))}
     ),
     "due": lambda tx, task, form, here: tasks.edit_task(tx, task, {"due": _due(form.one("value"))}),
     "remind": lambda tx, task, form, here: tasks.edit_task(
@@ -398,6 +449,14 @@ VERBS: Mapping[str, Verb] = {
     "untick": lambda tx, task, form, here: tasks.check_item(tx, form.one("item"), checked=False),
     "rename-item": lambda tx, task, form, here: tasks.rename_item(tx, form.one("item"), form.one("value")),
     "remove-item": lambda tx, task, form, here: tasks.remove_item(tx, form.one("item")),
+    "archive-item": lambda tx, task, form, here: checklist.archive_item(tx, form.one("item")),
+    "put-back": lambda tx, task, form, here: checklist.archive_item(tx, form.one("item"), archived=False),
+    "language": lambda tx, task, form, here: tasks.edit_task(tx, task, task_values.language_fields(form.one("value"))),
+    "start-timer": lambda tx, task, form, here: time_entry.start(
+        tx, here.new, task, form.one("value").strip() or time_entry.DEFAULT_TEXT, iso(tx.now)
+    ),
+    "stop-timer": lambda tx, task, form, here: time_entry.stop(tx, form.one("item"), iso(tx.now)),
+    "remove-time": lambda tx, task, form, here: time_entry.remove(tx, form.one("item")),
     "move": lambda tx, task, form, here: tasks.move_item(tx, form.one("item"), _steps(form.one("steps"))),
     "category": lambda tx, task, form, here: _put_into(tx, task, form.one("value")),
     "label": lambda tx, task, form, here: _label(tx, task, form.one("value"), on=True),
@@ -408,5 +467,6 @@ VERBS: Mapping[str, Verb] = {
     "never-send": lambda tx, task, form, here: never_sent.mark(tx, task, never=True),
     "send-again": lambda tx, task, form, here: never_sent.mark(tx, task, never=False),
     "delete": lambda tx, task, form, here: tasks.delete_task(tx, task),
+    "undelete": lambda tx, task, form, here: tasks.undelete_task(tx, task),
 }
 """What the page can do to a task, by the name that its forms give it."""

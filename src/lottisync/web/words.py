@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from lottisync.journal import repetition
 from lottisync.language import marked, say, several, translated
-from lottisync.store.instant import millis, there
+from lottisync.store.instant import holds_instant, millis, there
 from lottisync.store.reader import Reader
 
 MINUTE, HOUR = 60_000, 3_600_000
@@ -83,8 +83,8 @@ def value(path: str, held: Any, zone: tzinfo | None = None) -> str:
         return day(held)
     if path == "repeat" and (rule := repetition.rule_of(str(held))) is not None:
         return translated(repetition.how_often(rule))
-    if path == "remindAt":
-        return instant(str(held), zone)
+    if isinstance(held, str) and holds_instant(path):
+        return instant(held, zone)
     if path == "status" and isinstance(held, str):
         return say(STATUSES.get(held, held.capitalize()))
     return str(held)

@@ -96,17 +96,17 @@ def one_wake(device: Device, model: OpenAIModel, note: str, turns: int) -> Outco
         spent = thread.spent(reader, ident)
         assert broken_invariants(reader) == []
         latest = report.latest_report(reader, ident)
-    heard = [each for each in record if each.kind == "thought"]
+    thoughts = [each for each in record if each.kind == "thought"]
     calls = [each for each in record if each.kind == "action"]
     assert len([each for each in record if each.kind == "toolResult"]) == len(calls)
     # The server counts, we record, each turn once.
-    assert all(each.metadata["promptTokens"] > 500 and each.metadata["completionTokens"] > 0 for each in heard)
-    assert set(spent) == ({run.run_key} if heard else set())
+    assert all(each.metadata["promptTokens"] > 500 and each.metadata["completionTokens"] > 0 for each in thoughts)
+    assert set(spent) == ({run.run_key} if thoughts else set())
     proposed = [view(entity, ChangeSet) for entity in device.in_agents("changeSet")]
     if result is None:
         assert (proposed, latest) == ([], None)
     else:
-        assert result.turns == len(heard) <= turns
+        assert result.turns == len(thoughts) <= turns
         assert result.usage == spent[run.run_key]
         assert latest is not None
     now = device.task()

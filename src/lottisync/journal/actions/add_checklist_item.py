@@ -20,7 +20,7 @@ from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
-PLACE = "on the checklist"
+WHERE = "on the checklist"
 Checked = Annotated[bool | None, BeforeValidator(lambda value: True if value is True else None)]
 """True or nothing: an item that is not done says nothing of it."""
 
@@ -47,11 +47,11 @@ class AddChecklistItem(TaskAction):
 
     def redundancy(self, current: Mapping[str, Any]) -> str | None:
         """`"Milk" is already on the checklist`."""
-        return redundancy.addition(self.title, current["titles"], PLACE)
+        return redundancy.addition(self.title, current["titles"], WHERE)
 
     def holder(self, target_view: TargetView) -> Entity | None:
         there = [
-            e for e in target_view.beside if redundancy.addition(self.title, [view(e, ChecklistItem).title], PLACE)
+            e for e in target_view.beside if redundancy.addition(self.title, [view(e, ChecklistItem).title], WHERE)
         ]
         return there[-1] if there else None
 

@@ -16,10 +16,11 @@ from lottisync.language import marked
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
 from lottisync.review.proposal import created_id
+from lottisync.store import lookups
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
-PLACE = "linked with this task"
+WHERE = "linked with this task"
 
 
 class CreateFollowUpTask(TaskAction):
@@ -65,10 +66,10 @@ class CreateFollowUpTask(TaskAction):
         return TargetView(task, task, _linked(reader, task_id))
 
     def redundant(self, target_view: TargetView) -> str | None:
-        return redundancy.addition(self.title, [view(entity, Task).title for entity in target_view.beside], PLACE)
+        return redundancy.addition(self.title, [view(entity, Task).title for entity in target_view.beside], WHERE)
 
     def holder(self, target_view: TargetView) -> Entity | None:
-        there = [e for e in target_view.beside if redundancy.addition(self.title, [view(e, Task).title], PLACE)]
+        there = [e for e in target_view.beside if redundancy.addition(self.title, [view(e, Task).title], WHERE)]
         return there[-1] if there else None
 
     def writes(self, target_view: TargetView) -> dict[str, Any]:
@@ -105,6 +106,6 @@ class CreateFollowUpTask(TaskAction):
 
 def _linked(reader: Reader, task_id: str) -> list[Entity]:
     """The live tasks that a task is linked with, either way."""
-    ends = [*reader.ends_from(task_id, ENTRY_LINK), *reader.ends_to(task_id, ENTRY_LINK)]
+    ends = [*lookups.ends_from(reader, task_id, ENTRY_LINK), *lookups.ends_to(reader, task_id, ENTRY_LINK)]
     found = [reader.entity(end) for end in ends]
     return [entity for entity in found if entity is not None and entity.type == TASK and not is_deleted(entity)]

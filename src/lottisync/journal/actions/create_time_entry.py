@@ -7,7 +7,7 @@ from pydantic import Field, ValidationInfo, model_validator
 from lottisync.entities.entity import Entity
 from lottisync.entities.view import view
 from lottisync.journal import time_entry
-from lottisync.journal.actions.update_time_entry import OFFSET, Instant, Summary, spanned
+from lottisync.journal.actions.update_time_entry import OFFSET, Instant, Summary
 from lottisync.journal.arguments import INCOMPLETE
 from lottisync.journal.task_action import TaskAction
 from lottisync.journal.time_entry import ENTRY, Span, checked_span
@@ -17,6 +17,7 @@ from lottisync.problem import Problem
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
 from lottisync.review.proposal import created_id
+from lottisync.store.instant import millis
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
@@ -80,5 +81,7 @@ class CreateTimeEntry(TaskAction):
         time_entry.add(tx, ident, effect_write.task_id, self.text, self._span(), author="agent", extra=kept)
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
-        span = spanned(self.start_time, self.end_time)
-        return self.catalogue.say(marked('Time: {span}, "{summary}"'), language, span=span, summary=self.text)
+        """How long, and what for. From when to when stands beside it, in the zone of the device that shows it."""
+        spent = round((millis(self.end_time) - millis(self.start_time)) / 60_000)
+        say = self.catalogue.say
+        return say(marked('Time: {minutes} min, "{summary}"'), language, minutes=spent, summary=self.text)

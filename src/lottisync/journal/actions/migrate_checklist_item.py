@@ -9,8 +9,8 @@ from pydantic import Field
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.arguments import Arguments, EntityIdText, TitleText
-from lottisync.journal.task_action import ITEM, NOT_ALLOWED, TASK, TaskAction, allows, missing
-from lottisync.journal.types import PLACE, ChecklistItem, Task
+from lottisync.journal.task_action import ITEM, NOT_ALLOWED, TASK, OwnedAction, TaskAction, allows, missing
+from lottisync.journal.types import POSITION, ChecklistItem, Task
 from lottisync.language import marked
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
@@ -26,22 +26,19 @@ class MovedItem(Arguments):
     title: TitleText = Field(description="The item's title, as it is on the checklist.")
 
 
-class MigrateChecklistItem(MovedItem, TaskAction):
+class MigrateChecklistItem(MovedItem, OwnedAction):
     tool: ClassVar[str] = "migrate_checklist_item"
     purpose: ClassVar[str] = "Propose to move one checklist item to another task."
     offered: ClassVar[bool] = False
-    companions: ClassVar[Mapping[str, tuple[str, ...]]] = {PLACE[0]: PLACE[1:]}
+    companions: ClassVar[Mapping[str, tuple[str, ...]]] = {POSITION[0]: POSITION[1:]}
 
     target_task_id: EntityIdText = Field(description="The id of the other task.")
 
     def arguments(self) -> dict[str, Any]:
         return TaskAction.arguments(self)
 
-    def target(self, task_id: str) -> str:
+    def owned_id(self) -> str:
         return self.id
-
-    def is_about(self, entity_id: str) -> bool:
-        return self.id == entity_id
 
     def values(self) -> dict[str, Any]:
         return {"taskId": self.target_task_id}
@@ -101,11 +98,11 @@ class MigrateChecklistItem(MovedItem, TaskAction):
     def carry_out(self, tx: Transaction, effect_write: EffectWrite) -> None:
         item = effect_write.target_view.target
         assert item is not None
-        place: dict[str, Any] = {}
+        position: dict[str, Any] = {}
         if effect_write.writes:
             checklist = tasks.default_checklist(tx, self.target_task_id, precedence=AGENT)
-            place = dict(tasks.place_in(tx, self.target_task_id, checklist))
-        tx.put(item.id, ITEM, {**place, **receipt(self, effect_write.operation, item, place)})
+            position = dict(tasks.position_in(tx, self.target_task_id, checklist))
+        tx.put(item.id, ITEM, {**position, **receipt(self, effect_write.operation, item, position)})
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
         task = f'"{name}"' if name else self.catalogue.say(marked("task {id}…"), language, id=self.target_task_id[:8])

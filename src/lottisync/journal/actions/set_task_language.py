@@ -14,7 +14,7 @@ from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.arguments import Call, rule
 from lottisync.journal.task_action import allows
-from lottisync.journal.tasks import checked_language
+from lottisync.journal.task_values import checked_language
 from lottisync.journal.types import Task
 from lottisync.review.policy import Policy
 from lottisync.review.precedence import PERSON

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 from lottisync.journal import repetition
 from lottisync.journal.arguments import EDITED, INCOMPLETE, ReasonText
 from lottisync.journal.task_action import TaskField
-from lottisync.journal.tasks import checked_status, checked_status_name
+from lottisync.journal.task_values import checked_status, checked_status_name
 from lottisync.journal.types import CLOSED
 from lottisync.language import marked
 from lottisync.problem import Problem

@@ -15,7 +15,7 @@ from lottisync.entities.view import view
 from lottisync.journal import evidence, guard
 from lottisync.journal.arguments import MAX_REASON, Arguments, Evidence, Id, ReasonText, TitleText
 from lottisync.journal.redundancy import same
-from lottisync.journal.task_action import ITEM, TaskAction, Topic, missing
+from lottisync.journal.task_action import ITEM, OwnedAction, TaskAction, Topic, missing
 from lottisync.journal.types import ChecklistItem
 from lottisync.language import marked
 from lottisync.review.action import Cited, EffectWrite, Grade, TargetView
@@ -71,7 +71,7 @@ class Completion(Arguments):
     )
 
 
-class UpdateChecklistItem(ItemChange, TaskAction):
+class UpdateChecklistItem(ItemChange, OwnedAction):
     tool: ClassVar[str] = "update_checklist_item"
     topic: ClassVar[Topic] = Topic.CHECKLIST
     purpose: ClassVar[str] = f"Update one existing checklist item. {SOVEREIGNTY}"
@@ -89,11 +89,8 @@ class UpdateChecklistItem(ItemChange, TaskAction):
     def arguments(self) -> dict[str, Any]:
         return TaskAction.arguments(self)
 
-    def target(self, task_id: str) -> str:
+    def owned_id(self) -> str:
         return self.id
-
-    def is_about(self, entity_id: str) -> bool:
-        return self.id == entity_id
 
     def values(self) -> dict[str, Any]:
         given = {"isChecked": self.is_checked, "title": self.title, "isArchived": self.is_archived}

@@ -20,7 +20,7 @@ class UpdateRunningTimer(TimeChange):
     id: Id = Field(alias="timerId", description="The id of the time entry that runs.")
     text: Summary = Field(alias="summary", description="What is being done.")
 
-    def entry_id(self) -> str:
+    def owned_id(self) -> str:
         return self.id
 
     def values(self) -> dict[str, Any]:

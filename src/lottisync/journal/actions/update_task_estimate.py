@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from lottisync.journal.arguments import rule, whole_number
 from lottisync.journal.task_action import TaskField, Topic
-from lottisync.journal.tasks import MAX_MINUTES, checked_minutes
+from lottisync.journal.task_values import MAX_MINUTES, checked_minutes
 
 
 class UpdateTaskEstimate(TaskField):

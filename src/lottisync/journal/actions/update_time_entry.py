@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from lottisync.entities.view import view
 from lottisync.journal import time_entry
 from lottisync.journal.arguments import MAX_SUMMARY, Id, rule
-from lottisync.journal.task_action import TaskAction, missing
+from lottisync.journal.task_action import OwnedAction, missing
 from lottisync.journal.time_entry import ENTRY, checked_instant
 from lottisync.journal.types import TIME, Entry
 from lottisync.language import marked
@@ -22,20 +22,11 @@ Summary = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, 
 OFFSET = "ISO 8601 with the offset, like 2026-03-01T14:00:00+01:00."
 
 
-class TimeChange(TaskAction):
+class TimeChange(OwnedAction):
     """A change of one time entry: the registers are those of the entry that are given."""
 
-    def entry_id(self) -> str:
-        raise NotImplementedError
-
-    def target(self, task_id: str) -> str:
-        return self.entry_id()
-
-    def is_about(self, entity_id: str) -> bool:
-        return self.entry_id() == entity_id
-
     def read_target(self, reader: Reader, task_id: str) -> TargetView:
-        return TargetView(reader.entity(task_id), reader.entity(self.entry_id()))
+        return TargetView(reader.entity(task_id), reader.entity(self.owned_id()))
 
     def own_obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
         fault = missing(target_view.target, ENTRY)
@@ -44,7 +35,7 @@ class TimeChange(TaskAction):
                 fault = "wrong task"
             elif view(target_view.target, Entry).kind != TIME:
                 fault = "it is a note"
-        return f"time entry {self.entry_id()}: {fault}" if fault else self._misfit(target_view)
+        return f"time entry {self.owned_id()}: {fault}" if fault else self._misfit(target_view)
 
     def _misfit(self, target_view: TargetView) -> str | None:
         """Why the change does not fit the entry as it is."""
@@ -81,7 +72,7 @@ class TimeChange(TaskAction):
 
     def called(self, name: str | None, language: str) -> str:
         """The entry in a sentence."""
-        return f'"{name}"' if name else self.catalogue.say(marked("entry {id}…"), language, id=self.entry_id()[:8])
+        return f'"{name}"' if name else self.catalogue.say(marked("entry {id}…"), language, id=self.owned_id()[:8])
 
 
 class UpdateTimeEntry(TimeChange):
@@ -100,7 +91,7 @@ class UpdateTimeEntry(TimeChange):
             raise ValueError("an update changes startTime, endTime or summary")
         return self
 
-    def entry_id(self) -> str:
+    def owned_id(self) -> str:
         return self.id
 
     def values(self) -> dict[str, Any]:
@@ -116,15 +107,11 @@ class UpdateTimeEntry(TimeChange):
         return None
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
-        span = spanned(self.start_time, self.end_time) if self.start_time or self.end_time else ""
-        words = f'"{self.text}"' if self.text else ""
-        changes = ", ".join(part for part in (span, words) if part)
+        moved = [
+            self.catalogue.say(part, language)
+            for part, given in ((marked("start"), self.start_time), (marked("end"), self.end_time))
+            if given
+        ]
+        changes = ", ".join([*moved, *([f'"{self.text}"'] if self.text else [])])
         entry = self.called(name, language)
         return self.catalogue.say(marked("Change time entry {name}: {changes}"), language, name=entry, changes=changes)
-
-
-def spanned(start: str | None, end: str | None) -> str:
-    """A span in a sentence: `2026-03-01 14:00-14:30 UTC`; what is not given is `…`."""
-    begin = start[:16].replace("T", " ") if start else "…"
-    until = "…" if end is None else end[11:16] if start and start[:10] == end[:10] else end[:16].replace("T", " ")
-    return f"{begin}-{until} UTC"

@@ -1,7 +1,6 @@
-// The page is the server's. This script only saves the reload: it asks for the page again and puts what differs in its
-// place, by id. It draws and decides nothing of its own.
+// The page is the server's. This script saves the reload: it puts what differs in its place, by id.
 const LIVE = "[data-live][id]";
-const body = document.body;
+const data = document.body.dataset;
 const served = new Map(); // by id, the HTML that the server sent last
 const held = new Map(); // by id, what came while the row was under the hand
 let asking = false;
@@ -12,27 +11,32 @@ const find = (id) => document.getElementById(id);
 const keep = (root) => { for (const one of root.querySelectorAll(LIVE)) served.set(one.id, one.outerHTML); };
 const say = (text) => { find("said").textContent = text; };
 
-// A row under the hand does not change: focus in it, or an open edit with something typed.
+// A row under the hand (focus, finger, something typed) does not change.
 const underHand = (element) => {
   const focused = document.activeElement;
   return (element.contains(focused) && focused !== element && focused.matches("input, textarea, select, button")) ||
     [...element.querySelectorAll("input:not([type=hidden]), textarea")].some((field) => field.value !== field.defaultValue) ||
-    element.matches(":active");
+    element.matches(":active") || element.contains(hand?.on);
 };
 
 const put = (old, fresh) => {
   const made = document.importNode(fresh, true);
   const focused = old.contains(document.activeElement) && document.activeElement;
+  const place = focused && focused.closest("li[id], .fact details");
   for (const one of old.querySelectorAll("details[id]")) {
     const same = made.querySelector(`#${CSS.escape(one.id)}`);
     if (same) same.open = one.open;
   }
-  // A decided row keeps its height. One that has to say more may grow.
+  // A decided row keeps its height.
   if (made.matches("[data-row]") && !old.querySelector("details[open]")) made.style.minHeight = `${old.getBoundingClientRect().height}px`;
   served.set(old.id, fresh.outerHTML);
   old.replaceWith(made);
   keep(made);
-  if (focused) (find(focused.id) || (made.matches("[tabindex]") ? made : find("main"))).focus({ preventScroll: true });
+  if (focused) { // it stays, or goes beside what is gone
+    const near = [place, place?.nextElementSibling, place?.previousElementSibling].find((one) => one && find(one.id));
+    (find(focused.id) || (made.matches("[tabindex]") && made) || (near && find(near.id).querySelector("summary, button")) ||
+      made.closest("section")?.querySelector("h2[tabindex]") || find("main")).focus({ preventScroll: true });
+  }
   // A double tap must not take back what it just did.
   for (const button of made.querySelectorAll("[data-undo]")) {
     button.disabled = true;
@@ -42,7 +46,7 @@ const put = (old, fresh) => {
 
 const merge = (fresh, acted) => {
   document.title = fresh.title;
-  body.dataset.picture = fresh.body.dataset.picture;
+  data.picture = fresh.body.dataset.picture;
   let news = 0;
   for (const element of fresh.querySelectorAll(LIVE)) {
     const old = find(element.id);
@@ -57,7 +61,7 @@ const merge = (fresh, acted) => {
   const button = find("new");
   if (!button) return;
   button.hidden = !news;
-  button.textContent = news ? `${news} ${word}` : word;
+  button.textContent = `${news} ${word}`;
   button.href = location.pathname + location.search;
 };
 
@@ -67,12 +71,11 @@ const refresh = async () => {
   if (asking) { again = true; return; }
   asking = true;
   const address = new URL(location.href);
-  if (body.dataset.since) address.searchParams.set("since", body.dataset.since);
+  if (data.since) address.searchParams.set("since", data.since);
   address.searchParams.delete("done");
-  address.hash = "";
   try {
     const answer = await fetch(address);
-    if (answer.status === 401) say(body.dataset.ended);
+    if (answer.status === 401) say(data.ended);
     else if (answer.ok) merge(await parsed(answer), false);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error; // out of reach; the stream comes back by itself
@@ -81,7 +84,7 @@ const refresh = async () => {
   if (again) { again = false; refresh(); }
 };
 
-// A form is sent as it is, and the page that comes back is put in place.
+// A form is sent as it is; the page that comes back is put in place.
 when("submit", async (event) => {
   const form = event.target;
   if (form.method !== "post" || form.matches("[data-whole]")) return;
@@ -97,27 +100,29 @@ when("submit", async (event) => {
     if (!line) { say(fresh.body.textContent.trim()); return; }
     merge(fresh, true);
     find("said").className = line.className;
-    find("said").textContent = line.textContent;
+    say(line.textContent);
+    if (answer.ok) form.reset();
     if (row && lastKey) focusNext(row.id);
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof DOMException)) throw error;
-    say(body.dataset.away);
+    say(data.away);
   } finally {
     form.ariaBusy = null;
   }
 });
 
-// What came while a row was under the hand takes its place when the hand leaves.
-when("focusout", () => setTimeout(() => {
+// What came meanwhile takes its place when the hand leaves.
+const settle = () => setTimeout(() => {
   for (const [id, fresh] of [...held]) {
     const old = find(id);
     if (old && underHand(old)) continue;
     held.delete(id);
     if (old) put(old, fresh);
   }
-}));
+});
+when("focusout", settle);
 
-// Keys act on a row or the page, never in a field, never with a modifier.
+// Keys act on a row or the page, never in a field or with a modifier.
 let lastKey = "";
 const rows = () => [...document.querySelectorAll("[data-row]")].filter((row) => row.checkVisibility());
 const focusRow = (row) => {
@@ -126,13 +131,10 @@ const focusRow = (row) => {
 };
 const focusNext = (id) => {
   const all = rows();
-  const place = all.findIndex((row) => row.id === id);
+  const place = all.indexOf(find(id));
   focusRow(all.slice(place + 1).find((row) => row.querySelector(".yes")) || all[place]);
 };
-const step = (by) => (row) => {
-  const all = rows();
-  focusRow(all[Math.max(all.indexOf(row) + by, 0)]);
-};
+const step = (by) => (row) => focusRow(rows()[Math.max(rows().indexOf(row) + by, 0)]);
 const press = (selector) => (row) => row?.querySelector(selector)?.click();
 const open = (selector) => (row) => {
   const field = row?.querySelector(selector);
@@ -146,7 +148,7 @@ const KEYS = {
   Y: (row) => row?.closest("[data-card]")?.querySelector("footer .filled")?.focus(),
   ".": () => { if (find("new")?.hidden === false) location.href = find("new").href; },
   "/": () => find("q")?.focus(),
-  "?": () => { find("keys").open = !find("keys").open; find("keys").firstChild.focus(); },
+  "?": () => { press("summary")(find("keys")); find("keys").firstChild.focus(); },
 };
 when("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("input, textarea, select")) return;
@@ -159,7 +161,7 @@ when("keydown", (event) => {
   }
 });
 
-// A finger swipes a row, right to confirm, left to reject (S1-38). Any pointer drags a checklist item.
+// A finger swipes a row (S1-38). Any pointer drags an item.
 let hand = null;
 when("pointerdown", (event) => {
   lastKey = "";
@@ -170,8 +172,7 @@ when("pointerdown", (event) => {
 });
 when("pointermove", (event) => {
   if (!hand) return;
-  const across = event.clientX - hand.x;
-  const down = event.clientY - hand.y;
+  const [across, down] = [event.clientX - hand.x, event.clientY - hand.y];
   if (!hand.by) {
     if (Math.hypot(across, down) < 10) return;
     if (Math.abs(across) > Math.abs(down) !== hand.swipe) return void (hand = null);
@@ -198,6 +199,7 @@ const release = (event) => {
   hand = null;
   delete on.dataset.swipe;
   on.style.translate = "";
+  settle();
   if (!by) return;
   when("click", (click) => { if (click.target.closest(".grip")) click.preventDefault(); }, { once: true });
   if (event.type === "pointerup") (swipe ? swiped : dropped)(on, by);
@@ -205,17 +207,17 @@ const release = (event) => {
 when("pointerup", release);
 when("pointercancel", release);
 
-// One event stream a page. One that is hidden for 20 seconds lets go of it.
+// One event stream a page, until it is hidden for 20 seconds.
 let stream = null;
 let hiding = 0;
 const listen = () => {
   if (stream) return;
-  stream = new EventSource(`/live?seen=${encodeURIComponent(body.dataset.picture)}`);
+  stream = new EventSource(`/live?seen=${encodeURIComponent(data.picture)}`);
   stream.onmessage = refresh;
-  stream.addEventListener("ended", () => { stream.close(); say(body.dataset.ended); });
-  // The browser tries again by itself. What was refused for good is asked for once, to say why.
-  stream.onerror = () => { say(body.dataset.away); if (stream?.readyState === 2) refresh(); };
-  stream.onopen = () => { if (find("said").textContent === body.dataset.away) find("said").textContent = ""; };
+  stream.addEventListener("ended", () => { stream.close(); say(data.ended); });
+  // The browser tries again by itself; what was refused for good is asked for once.
+  stream.onerror = () => { say(data.away); if (stream?.readyState === 2) refresh(); };
+  stream.onopen = () => { if (find("said").textContent === data.away) say(""); };
 };
 when("visibilitychange", () => {
   clearTimeout(hiding);
@@ -226,7 +228,7 @@ when("visibilitychange", () => {
 const word = find("new")?.textContent;
 keep(document);
 listen();
-// Times are given by the clock of the place where the browser is.
+// Times: the browser's zone.
 if (!document.cookie.includes("zone=")) {
   document.cookie = `zone=${encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone)}; SameSite=Strict; Path=/`;
   refresh();

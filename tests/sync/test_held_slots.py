@@ -1,7 +1,7 @@
-"""Strangers hold places at the engine's port in every pattern, and the person's devices get in all the same.
+"""Strangers hold slots at the engine's port in every pattern, and the person's devices get in all the same.
 
 A law of the real reception and real TLS, in memory and under trio's virtual clock. The same with real sockets and real
-engines is in `tests/deep/test_held_places.py`.
+engines is in `tests/deep/test_held_slots.py`.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from trio.testing import MockClock
 
 from lottisync.identity.device_key import DeviceKey
 from lottisync.net import tls
-from lottisync.net.doorway import EACH, KEPT, PLACES
+from lottisync.net.doorway import EACH, KEPT, SLOTS
 from lottisync.sync.reception import Reception
 
 ENGINE, DEVICE, FOREIGN = (DeviceKey.from_seed(bytes([number]) * 32) for number in (1, 2, 3))
@@ -173,8 +173,8 @@ def place(number: int, device: Device) -> str:
     return f"2001:db8::{number + 1:x}" if number % 2 and not device.new else f"192.0.2.{number + 1}"
 
 
-FEW = (PLACES - KEPT) // EACH - 1
-"""So many networks of strangers leave `EACH` of the places that are for everybody."""
+FEW = (SLOTS - KEPT) // EACH - 1
+"""So many networks of strangers leave `EACH` of the slots that are for everybody."""
 
 
 def crowds(networks: int) -> st.SearchStrategy[list[Crowd]]:
@@ -195,7 +195,7 @@ def let_in(crowds: list[Crowd], devices: list[Device], seed: int) -> None:
     for number, device in enumerate(devices):
         assert number in world.in_after, (number, device)
         assert world.in_after[number] <= TURNS * device.delay + 0.001
-    assert world.most <= PLACES
+    assert world.most <= SLOTS
     assert world.left() == 0
 
 

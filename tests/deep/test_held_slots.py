@@ -1,7 +1,7 @@
-"""Strangers hold places at the ports of two devices, in random patterns, and the two link all the same.
+"""Strangers hold slots at the ports of two devices, in random patterns, and the two link all the same.
 
 Real sockets and real engines on loopback (docs/specs/05-store.md, section 19). The law in memory is
-`tests/sync/test_held_places.py`.
+`tests/sync/test_held_slots.py`.
 
 `HELD=n` says how many patterns are tried; `HELD_FIRST=n` with `HELD=1` repeats one that failed.
 """
@@ -16,11 +16,11 @@ import anyio
 import pytest
 from tests.support.engines import HERE, engine_of, introduce, running
 from tests.support.household import household, in_step, until
-from tests.sync.test_held_places import FEW, GONE, MANNERS, behave
+from tests.sync.test_held_slots import FEW, GONE, MANNERS, behave
 
 from lottisync.device.addresses import give
 from lottisync.net.address import Address
-from lottisync.net.doorway import EACH, PLACES
+from lottisync.net.doorway import EACH, SLOTS
 
 FIRST, COUNT = int(os.environ.get("HELD_FIRST", "0")), int(os.environ.get("HELD", "20"))
 PAUSE_SECONDS = 0.3
@@ -44,14 +44,14 @@ async def stranger(ports: list[int], host: str, manner: str, chance: random.Rand
 @pytest.mark.parametrize("number", range(FIRST, FIRST + COUNT))
 async def test_rel_d4_whatever_strangers_hold_two_devices_link(number: int, tmp_path: Path) -> None:
     """NET-22, NET-40, NET-303, SYNC-39: in half of the patterns the address is known, and strangers take all other
-    places. Otherwise they are at a few addresses."""
+    slots. Otherwise they are at a few addresses."""
     chance, known = random.Random(number), number % 2 == 0
     members = a, b = household(tmp_path)
     if known:
         for one, other in ((a, b), (b, a)):
             give(one.space, other.device, Address(HERE, 1), one.now)
     first, second = engine_of(a), engine_of(b)
-    networks = chance.randint(FEW, 3 * PLACES // EACH) if known else FEW
+    networks = chance.randint(FEW, 3 * SLOTS // EACH) if known else FEW
     async with running(first, second), anyio.create_task_group() as strangers:
         for network in range(networks):
             for _ in range(2 * chance.randint(1, 2 * EACH)):
@@ -69,7 +69,7 @@ async def test_rel_d4_whatever_strangers_hold_two_devices_link(number: int, tmp_
         finally:
             for engine, member, other in ((first, a, b), (second, b, a)):
                 print(engine.dialling.known(other.device), engine._reception.unproved, member.reports[-5:])
-        assert max(first._reception.unproved, second._reception.unproved) <= PLACES
+        assert max(first._reception.unproved, second._reception.unproved) <= SLOTS
         strangers.cancel_scope.cancel()
     for member in members:
         member.close()

@@ -1,0 +1,73 @@
+"""The stores whose files can be used (docs/specs/05-store.md, section 14).
+
+A store whose file cannot be used is left out, and the others sync. One with corrupt pages stays out until the program
+is started again. One whose disk failed comes back when the disk answers again.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from lottisync.problem import Problem
+from lottisync.store.store import Store
+
+DAMAGED, FAILED = "damaged", "disk-failed"
+
+
+class UsableStores(Mapping[str, Store]):
+    """Store name -> store, without those whose disk fails. The one called `roster` is always there: nothing goes
+    without it."""
+
+    def __init__(self, stores: Mapping[str, Store], roster: str) -> None:
+        self._stores, self._roster = stores, roster
+        self._why: dict[str, Problem] = {}
+
+    def __getitem__(self, name: str) -> Store:
+        if self._is_hidden(name):
+            raise KeyError(name)
+        return self._stores[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._stores if not self._is_hidden(name))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _is_hidden(self, name: str) -> bool:
+        return name != self._roster and name in self.failing()
+
+    def leave_out(self, problem: Problem) -> str | None:
+        """If the file of a store that is not out yet is the problem, leave it out, and give its name."""
+        name = self._named(problem)
+        if name is None or name in self._why:
+            return None
+        self._why[name] = problem
+        return name
+
+    def is_out(self, problem: Problem) -> bool:
+        """Whether this is about a store that is left out."""
+        return self._named(problem) in self._why
+
+    def _named(self, problem: Problem) -> str | None:
+        """The store whose file cannot be used, if that is the problem."""
+        path = problem.arguments.get("path") if problem.code in (DAMAGED, FAILED) else None
+        return next((name for name, store in self._stores.items() if store.file == path), None)
+
+    def shared(self) -> dict[str, Store]:
+        """The stores that a connection may sync."""
+        return {name: store for name, store in self._stores.items() if name not in self._why}
+
+    def failing(self) -> list[str]:
+        """The stores whose disk fails."""
+        return [name for name, problem in self._why.items() if problem.code == FAILED]
+
+    def why(self) -> dict[str, str]:
+        """Why stores are left out, by name."""
+        return {name: problem.message for name, problem in sorted(self._why.items())}
+
+    def answers(self, name: str) -> bool:
+        """Whether the disk of a store reads and writes now; then it is left out no longer."""
+        try:
+            self._stores[name].try_disk()
+        except Problem:
+            return False
+        self._why.pop(name, None)
+        return True

@@ -1,0 +1,78 @@
+"""A disk that answers EIO, under one store of a running daemon (docs/specs/05-store.md, section 14): real
+processes, one of which opens its files through a file system that fails on demand."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.beside import opened
+from tests.support.command_line import environment, eventually, run_here
+from tests.support.daemons import Daemon, daemon, introduce
+
+from lottisync.device import clock
+from lottisync.entities.entity import HIGH
+
+CALL = ("daemon", "--json", "--no-discovery", "--no-web", "--no-agents", "--listen", "127.0.0.1:0")
+pytestmark = pytest.mark.deep
+
+
+def titles(home: Path) -> set[str]:
+    return {task["title"] for task in run_here("task", "list", "--json", home=home).json["tasks"]}
+
+
+def say(home: Path, ident: str) -> None:
+    """Write a record into another store."""
+    with opened(home) as device, device.stores["agent"].transaction(clock.now(), HIGH) as tx:
+        tx.put(ident, "agentMessage", {"text": "beside the failing disk"})
+
+
+def said(home: Path, ident: str) -> bool:
+    with opened(home) as device:
+        return device.stores["agent"].read(ident) is not None
+
+
+@pytest.mark.parametrize("failing", ["journal.sqlite write", "journal.sqlite"])
+def test_store_750_a_disk_that_fails_under_one_store_stops_no_other(
+    homes: tuple[Path, Path], tmp_path: Path, failing: str
+) -> None:
+    """STORE-750, STORE-751, STORE-752: one that takes no write, and one that answers nothing."""
+    laptop, phone = homes
+    control = tmp_path / "control"
+    with daemon(phone) as other:
+        introduce(laptop, phone, other.event("started")["port"])
+        with subprocess.Popen(
+            [sys.executable, "-m", "tests.support.failing_disk", str(control), *CALL, "--home", str(laptop)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        ) as process:
+            try:
+                running = Daemon(laptop, process)
+                running.event("connected")
+                control.write_text(failing)
+                assert run_here("task", "add", "There", home=phone).code == 0
+                assert run_here("task", "add", "Here", home=laptop).code == 0
+                assert "journal does not sync: the disk failed" in running.event("failed")["text"]
+
+                say(phone, "to")
+                eventually(lambda: said(laptop, "to"), "what stands beside arrives")
+                say(laptop, "fro")
+                eventually(lambda: said(phone, "fro"), "what stands beside is sent")
+                eventually(lambda: run_here("status", "--json", home=laptop).json["unusable"].get("journal"), "status")
+                assert "journal does not sync: the disk failed" in run_here("status", home=laptop).out
+                assert "There" not in titles(laptop)
+
+                control.unlink()
+                running.event("works-again")
+                eventually(lambda: {"There", "Here"} <= titles(laptop) & titles(phone), "both have both")
+                eventually(lambda: run_here("status", "--json", home=laptop).json["unusable"] == {}, "status")
+                assert run_here("check", home=laptop).code == 0
+                assert running.stop() == (0, "")
+            finally:
+                process.kill()
+    texts = [event["text"] for event in running.events]
+    assert len([text for text in texts if "does not sync" in text]) == 1, texts
+    assert len([text for text in texts if "answers again" in text]) == 1, texts
+    assert "fault" not in [event["event"] for event in running.events]
