@@ -20,6 +20,7 @@ from msgspec import inspect
 from lottisync.answers.form import VERSION
 from lottisync.cli.answers import ANSWERS
 from lottisync.device import clock
+from tools.problem_codes import codes
 from tools.stable_examples import Stable
 
 PAGE = Path(__file__).parent.parent / "docs" / "json.md"
@@ -46,7 +47,14 @@ def generated(examples: Examples) -> str:
     for name, kind in sorted(structs().items()):
         parts.append(f"\n### {name}\n\n{' '.join((kind.__doc__ or '').split())}\n\n| member | |\n|---|---|\n")
         parts += [f"| `{field.encode_name}` | {written(field.type)} |\n" for field in fields(kind)]
+    parts.append("\n## The codes of errors\n\nEach with a sentence that it comes with.\n\n| code | |\n|---|---|\n")
+    parts += [f"| `{code}` | {_sentence(several)} |\n" for code, several in codes().items()]
     return "".join(parts)
+
+
+def _sentence(several: list[str]) -> str:
+    """The first that there is, for the cell of a table."""
+    return next(filter(None, several), "").replace("|", "\\|")
 
 
 def laid_out(answer: Any) -> str:
