@@ -1,7 +1,7 @@
 """The codes that errors have, read off the source: what a `Problem` is made with, wherever one is made.
 
-A program that reads `{"error":{"code":...}}` compares codes, so they stand in docs/json.md (`tools/json_page.py`). Those
-of the conformance adapter stand in its own page.
+A program that reads `{"error":{"code":...}}` compares codes, so they stand in docs/json.md (`tools/json_page.py`).
+Those of the conformance adapter stand in its own page.
 """
 
 import ast
