@@ -185,3 +185,10 @@ def test_text_of_a_kind_of_its_own_is_text() -> None:
 
     assert encode(Colour.RED) == b'"red"'
     assert encode({"colour": [Colour.RED]}) == b'{"colour":["red"]}'
+
+
+def test_ent_3_of_many_values_one_that_is_no_text_is_refused() -> None:
+    """ENT-3: as it is refused alone."""
+    assert canonical.encode_each(["é", 1]) == [canonical.encode_normal("é"), b"1"]
+    with pytest.raises(canonical.NotCanonical, match="not Unicode text"):
+        canonical.encode_each(["sound", "half a pair: \ud800"])
