@@ -17,6 +17,7 @@ from lottisync.entities.canonical import (
     decode,
     decode_document,
     encode,
+    encode_each,
     encode_normal,
     normal,
 )
@@ -189,6 +190,6 @@ def test_text_of_a_kind_of_its_own_is_text() -> None:
 
 def test_ent_3_of_many_values_one_that_is_no_text_is_refused() -> None:
     """ENT-3: as it is refused alone."""
-    assert canonical.encode_each(["é", 1]) == [canonical.encode_normal("é"), b"1"]
-    with pytest.raises(canonical.NotCanonical, match="not Unicode text"):
-        canonical.encode_each(["sound", "half a pair: \ud800"])
+    assert encode_each(["é", 1]) == [encode_normal("é"), b"1"]
+    with pytest.raises(NotCanonical, match="not Unicode text"):
+        encode_each(["sound", "half a pair: \ud800"])
