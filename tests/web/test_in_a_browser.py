@@ -459,6 +459,7 @@ def test_web_728_what_is_added_on_a_tasks_page_shows_without_a_reload(one: tuple
     page.locator("#title").fill("Water the plants")
     page.locator("#title").press("Enter")
     page.get_by_role("link", name="Water the plants").click()
+    page.wait_for_url("**/tasks/*")  # with its script: without that, the button reloads
     page.locator("#let-mind > summary").press("Enter")
     mark(page)
     page.locator("#create-agent").press("Enter")
