@@ -1,13 +1,16 @@
 # Everything here needs python3 (3.11+) with venv, make and the Python package registry; nothing else.
 SHELL := /bin/sh
 PYTHON ?= python3
+# Where nobody has named one, the quickest build of its version that is on this machine: some take twice as long as others.
+QUICKEST = $(if $(filter file,$(origin PYTHON)),$$($(PYTHON) -m tools.interpreter),$(PYTHON))
 UV := .bootstrap/bin/uv
 BIN := .venv/bin
 STAMP := .venv/.ready
 MODEL := tests/agents/real_model
-BENCH_STAMP := .venv/.ready-for-bench
 PURE := "*/causality/*,*/entities/*,*/protocol/*,*/review/projection.py,*/review/proposal.py,*/journal/guard.py,*/journal/redundancy.py"
 unexport PYTHONDONTWRITEBYTECODE # what is compiled, also the tests with their assertions, is kept for the next process
+# One more process than cores: a test that waits for a program that it has started leaves its core to another test.
+WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
 # The homes of `make test` are in memory, if there is room: it waits for no disk. Those of `make deep` are on the disk.
 IN_MEMORY = $(shell test -w /dev/shm && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
 
@@ -26,23 +29,28 @@ setup: $(STAMP)       ## an environment in .venv, from the locks; every target b
 	@.bootstrap/bin/pip install -q --disable-pip-version-check uv==0.13.9 2>/dev/null || { echo "make: could not install uv==0.13.9 from the Python package registry. Is it reachable?"; rm -rf .bootstrap; exit 1; }
 
 $(STAMP): requirements.lock pyproject.toml | .bootstrap/bin/uv
-	@test -x $(BIN)/python || $(UV) venv -q --no-project --python $(PYTHON) .venv
-	@echo "setting up .venv from requirements.lock ..."
+	@test -x $(BIN)/python || $(UV) venv -q --no-project --python "$(QUICKEST)" .venv
+	@echo "setting up .venv from requirements.lock, with $$(readlink -f $(BIN)/python) ..."
 	@$(UV) pip sync -q --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock
 	@$(UV) pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@$(BIN)/python -m compileall -q src || true   # so that the first command is not the slowest
 	@touch $@
 
-$(BENCH_STAMP): requirements-bench.lock $(STAMP)
-	@echo "adding what we are measured beside ..."
-	@$(UV) pip install -q --python $(BIN)/python --require-hashes -r requirements-bench.lock
+# An environment of its own for what is measured: with what we are measured beside, and of the quickest Python that is here.
+.bench/.ready: requirements.lock requirements-bench.lock pyproject.toml $(STAMP)
+	@rm -rf .bench
+	@$(UV) venv -q --no-project --python "$(or $(BENCH_PYTHON),$$($(BIN)/python -m tools.interpreter))" .bench
+	@echo "setting up .bench from the locks, with $$(readlink -f .bench/bin/python) ..."
+	@$(UV) pip sync -q --compile-bytecode --python .bench/bin/python --require-hashes requirements.lock
+	@$(UV) pip install -q --compile-bytecode --python .bench/bin/python --require-hashes -r requirements-bench.lock
+	@$(UV) pip install -q --python .bench/bin/python --no-deps --no-build-isolation -e .
 	@touch $@
 
 demo: $(STAMP)        ## two devices, one proposal, a verdict on the other device
 	@$(BIN)/python -m lottisync.demo
 
 test: $(STAMP)        ## the whole suite in random order, and which branches of the core and of review it did not take
-	@PYTEST_DEBUG_TEMPROOT=$(IN_MEMORY) $(BIN)/python -m pytest -m "not deep" -n logical --dist worksteal --cov --cov-report=term-missing:skip-covered
+	@PYTEST_DEBUG_TEMPROOT=$(IN_MEMORY) $(BIN)/python -m pytest -m "not deep" -n $(WORKERS) --dist worksteal --cov --cov-report=term-missing:skip-covered
 	@$(BIN)/python -m coverage report --include=$(PURE) --fail-under=100 >/dev/null || { \
 		echo "make: a branch of a pure package was not taken by any test; see the table above."; exit 1; }
 
@@ -70,10 +78,10 @@ check: $(STAMP)       ## format, lint, types, layers, rules and tests that cite 
 
 pictures: $(STAMP)    ## the docs' pictures: of the pages in Chromium, of the demo, of the guides
 	@PICTURES=docs/pictures $(BIN)/python -m pytest -q -m "deep or not deep" -n 0 \
-		tests/web/test_pictures.py tests/demo/test_story.py tests/test_guides.py
+		tests/web/test_pictures.py tests/web/test_on_the_network.py tests/demo/test_story.py tests/test_guides.py
 
-bench: $(BENCH_STAMP) ## ratios against what the machine allows, and against others; BENCH="--quick", BENCH="change quiet", BENCH="--times 5"
-	@$(BIN)/python -m tools.bench $(BENCH)
+bench: .bench/.ready ## ratios against what the machine allows, and against others; BENCH="--quick", BENCH="change quiet", BENCH="--times 5"
+	@.bench/bin/python -m tools.bench $(BENCH)
 
 lock: | .bootstrap/bin/uv   ## write the locks again from pyproject.toml
 	@$(UV) pip compile -q --universal --generate-hashes --no-header --extra app --extra relay --group dev -o requirements.lock pyproject.toml
@@ -82,4 +90,4 @@ lock: | .bootstrap/bin/uv   ## write the locks again from pyproject.toml
 		-o requirements-bench.lock pyproject.toml
 
 clean:                ## remove what make has set up
-	rm -rf .venv .bootstrap .model
+	rm -rf .venv .bootstrap .model .bench

@@ -21,8 +21,9 @@ MEASURED = ("agents", "causality", "device", "entities", "journal", "protocol", 
 """The folders whose tests show which branches are taken (`--cov`): of what is measured, and of what stands directly on
 it. Measuring slows Python down, and a branch that is taken somewhere behind a command is not shown by anything."""
 
-# Before lottisync is imported (NET-13): other lottisync programs may run on this machine and its network.
-os.environ["LOTTISYNC_SERVICE"] = f"lt-{os.getpid()}"
+# Before lottisync is imported (NET-13): other lottisync programs may run on this machine and its network. At random,
+# because in namespaces of their own two suites can have processes of the same number.
+os.environ["LOTTISYNC_SERVICE"] = f"lt-{os.urandom(4).hex()}"
 
 # Whatever the language of this machine is: tests expect English, unless they ask for another.
 os.environ["LOTTISYNC_LANGUAGE"] = "en"

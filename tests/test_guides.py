@@ -52,6 +52,11 @@ ELSEWHERE = {
     "lottisync pair": "tests/net/test_pairing.py",
     "lottisync pair 123-456-789": "tests/demo/test_story.py",
     "lottisync open": "tests/cli/test_edges.py",
+    "lottisync open --phone": "tests/web/test_on_the_network.py",
+    "lottisync daemon --web 0.0.0.0:22443": "tests/web/test_on_the_network.py",
+    "lottisync daemon --web 0.0.0.0:22443 --web-cert own.pem --web-key own-key.pem": "tests/web/test_authority.py",
+    "lottisync devices browsers": "tests/web/test_on_the_network.py",
+    "lottisync devices revoke-browser ID": "tests/web/test_on_the_network.py",
     "lottisync service install": "tests/cli/test_units.py",
     "lottisync leave": "tests/daemon/test_leaving.py",
     "lottisync logs --follow": "tests/daemon/test_log.py",
@@ -198,7 +203,7 @@ def test_every_command_of_the_guide_prints_what_the_page_shows(
             reader.draw(one, pictures) if one.picture else reader.type(one)
 
 
-def test_the_guides_show_no_command_that_nobody_runs() -> None:
+def test_every_command_of_the_guides_is_run_by_a_test() -> None:
     """Commands stand in ```console blocks; what other blocks may hold is no command."""
     for guide in GUIDES:
         languages = FENCE.findall(guide.read_text())[::2]

@@ -33,7 +33,9 @@ SOURCE = Path(lottisync.__file__).parent
 TRANSLATED = tuple(language for language in LANGUAGES if language != "en")
 MESSAGE_AT = {
     **dict.fromkeys(("say", "marked", "heading", "fact", "gettext", "Sentence", "IdentityError", "_"), (0,)),
-    **dict.fromkeys(("Problem", "Usage", "WrongCall", "refusal", "Withheld", "ModelError", "Unacceptable"), (1,)),
+    **dict.fromkeys(
+        ("Problem", "Usage", "WrongCall", "refusal", "Withheld", "ModelError", "Unacceptable", "PairingError"), (1,)
+    ),
     "Outcome": (2,),
     **dict.fromkeys(("several", "ngettext"), (0, 1)),
 }

@@ -29,7 +29,7 @@ def citing(root: Path) -> Iterator[Citing]:
     for file in sorted((root / "tests").rglob("*.py")):
         source = file.read_text()
         comments = _comments(source)
-        for node in ast.walk(ast.parse(source)):
+        for node in _definitions(ast.parse(source)):
             if isinstance(node, ast.ClassDef):
                 text = ast.get_docstring(node) or ""
             elif isinstance(node, Test) and node.name.startswith("test"):
@@ -37,6 +37,15 @@ def citing(root: Path) -> Iterator[Citing]:
             else:
                 continue
             yield Citing(f"{file.relative_to(root).as_posix()}::{node.name}", node.name, text)
+
+
+def _definitions(node: ast.AST) -> Iterator[ast.AST]:
+    """The classes and functions of a file, but none within an expression: most of a file is expressions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            if isinstance(child, Test | ast.ClassDef):
+                yield child
+            yield from _definitions(child)
 
 
 def _comments(source: str) -> dict[int, str]:

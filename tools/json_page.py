@@ -135,6 +135,8 @@ def written(kind: inspect.Type) -> str:
             return "any value"
         case inspect.StrType():
             return "text"
+        case inspect.CustomType(cls=cls) if issubclass(cls, str):
+            return "text"
         case inspect.IntType():
             return "number"
         case inspect.BoolType():

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from tests.support.command_line import started
 from tests.support.daemons import Daemon, introduce
-from tests.support.engines import free_port
+from tests.support.ports import free_port
 from tests.support.tour import Tour
 
 from lottisync.daemon.home import TaskHome

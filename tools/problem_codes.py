@@ -2,10 +2,16 @@
 
 A program that reads `{"error":{"code":...}}` compares codes, so they stand in docs/json.md (`tools/json_page.py`).
 Those of the conformance adapter stand in its own page.
+
+Why `Problem.code` is `str` and not a `Literal` of all codes: such a type would be one list below all packages. Every
+package would have to change it, and the data layer would hold codes of tasks and agents. What the type would give is
+checked otherwise. A misspelt code where an error is made is a row that docs/json.md does not have, and `make check`
+fails. A misspelt code in a comparison is one that no error has, and the test of this file fails.
 """
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "lottisync"
@@ -13,13 +19,41 @@ SOURCE = Path(__file__).parent.parent / "src" / "lottisync"
 
 def codes(source: Path = SOURCE) -> dict[str, list[str]]:
     """Code -> the sentences that it comes with, by file and line. A code is a text, or a constant that holds one."""
-    paths = [path for path in sorted(source.rglob("*.py")) if path.parent.name != "adapter"]
-    trees = [ast.parse(path.read_text()) for path in paths]
+    trees = [tree for path, tree in _parsed(source) if path.parent.name != "adapter"]
     texts = {name: text for tree in trees for name, text in _constants(tree.body)}
     found: dict[str, list[str]] = {}
     for code, sentence in _made(trees, _kinds(trees), texts):
         found.setdefault(code, []).append(sentence)
     return dict(sorted(found.items()))
+
+
+def compared(source: Path = SOURCE) -> dict[str, str]:
+    """The codes that the source asks for, `error.code == "..."`, each with a place where it does."""
+    return {
+        code: f"{path.relative_to(source)}:{node.lineno}"
+        for path, tree in _parsed(source)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare | ast.Match)
+        for code in _asked_for(node)
+    }
+
+
+@cache
+def _parsed(source: Path) -> list[tuple[Path, ast.Module]]:
+    return [(path, ast.parse(path.read_text())) for path in sorted(source.rglob("*.py"))]
+
+
+def _asked_for(node: ast.Compare | ast.Match) -> list[str]:
+    match node:
+        case ast.Compare(left=ast.Attribute(attr="code"), comparators=[ast.Tuple(elts=several)]):
+            found: list[ast.expr] = several
+        case ast.Compare(left=ast.Attribute(attr="code"), comparators=[one]):
+            found = [one]
+        case ast.Match(subject=ast.Attribute(attr="code"), cases=cases):
+            found = [case.pattern.value for case in cases if isinstance(case.pattern, ast.MatchValue)]
+        case _:
+            return []
+    return [each.value for each in found if isinstance(each, ast.Constant) and isinstance(each.value, str)]
 
 
 def _constants(body: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
@@ -36,12 +70,10 @@ def _constants(body: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 def _kinds(trees: Iterable[ast.Module]) -> set[str]:
     """`Problem`, and what is derived from it."""
-    bases = {
-        node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
-        for tree in trees
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-    }
+    bases: dict[str, set[str]] = {}
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        if isinstance(node, ast.ClassDef):  # there may be an answer of the same name
+            bases.setdefault(node.name, set()).update(base.id for base in node.bases if isinstance(base, ast.Name))
     found = {"Problem"}
     while more := {name for name, of in bases.items() if of & found} - found:
         found |= more

@@ -109,7 +109,7 @@ def a_write_does_not_undelete(world: World) -> None:
     world.expect("deleted on b", b.read("t1")["deleted"], True)
 
 
-def bringing_back_writes_everything_anew(world: World) -> None:
+def bringing_back_writes_everything_again(world: World) -> None:
     """Every field carries the new dot, so that no older deletion covers it (MERGE-9)."""
     a, b = _both_have_it(world)
     a.delete("t1")

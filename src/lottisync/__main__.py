@@ -4,8 +4,12 @@ The data layer installs without what tasks, agents and the command line need. So
 there while its packages are not: it then names the extra that brings them.
 """
 
+import gc
 import sys
 
+COLLECTED_TOGETHER = 100_000
+"""Objects after which the garbage collector looks for cycles. Loading a command makes nearly as many, and no cycle.
+With Python's 700, looking through them again and again took a twentieth of a daemon's start."""
 APP = frozenset(
     {
         "click",
@@ -26,6 +30,7 @@ APP = frozenset(
 
 def main() -> None:
     """Run the command line. Commands import their packages late, so the whole run is watched."""
+    gc.set_threshold(COLLECTED_TOGETHER)
     try:
         from lottisync.cli.main import main as command
 

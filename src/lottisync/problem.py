@@ -42,6 +42,11 @@ class Problem(Exception):
         """The sentence in English, without the hint."""
         return str(self.args[0])
 
+    @property
+    def sentence(self) -> Sentence:
+        """The sentence with its template and its values, without the hint."""
+        return Sentence(self.template, **self.arguments)
+
 
 class Usage(Problem):
     """The call itself was wrong: exit code 2."""

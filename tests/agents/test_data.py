@@ -158,7 +158,7 @@ def test_messages_of_a_thread_are_read_in_order_with_their_metadata(laptop: Devi
         "action": {"turn", "call", "callId", "toolName"},
         "toolResult": {"turn", "call", "callId", "toolName", "succeeded"},
         "observation": {"priority", "category"},
-        "system": {"milestone", "result", "turns", "promptTokens", "completionTokens"},
+        "system": {"milestone", "result", "turns", "promptTokens", "completionTokens", "words"},
     }.items():
         held = [set(each.metadata) for each in record if each.kind == kind]
         assert held, kind

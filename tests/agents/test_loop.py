@@ -102,7 +102,7 @@ class Loop(RuleBasedStateMachine):
         self.wake_who_is_due(number, killed)
 
     @rule(number=devices)
-    def a_daemon_starts_anew(self, number: int) -> None:
+    def a_daemon_starts_again(self, number: int) -> None:
         self.daemons[number] = Daemon(self.devices[number])
 
     @rule(number=devices, home=devices)

@@ -571,7 +571,9 @@ def test_an_agent_that_moves_goes_on_at_its_new_home_from_where_it_was(
     assert daemon.settle() == []
 
 
-def test_twins_wake_for_one_change_under_one_key(laptop: Device, phone: Device, laura: str, daemon: Daemon) -> None:
+def test_two_homes_of_one_agent_wake_for_one_change_under_one_key(
+    laptop: Device, phone: Device, laura: str, daemon: Daemon
+) -> None:
     """AGENT-2, AGENT-4, S3-37"""
     phone.pull(laptop)
     with phone.agents.transaction(phone.now(), HIGH) as tx:

@@ -130,7 +130,9 @@ def test_agent59_the_agent_of_a_closed_task_sleeps_and_wakes_when_it_is_opened(
     laptop.pass_minutes(10)
     orchestrator.hear(laptop.now())
     assert orchestrator.look(laptop.now(), ()).start == []
-    with pytest.raises(Problem, match=f"is {status}. It goes on when the task is open again") as caught:
+    with pytest.raises(
+        Problem, match=f"its task is {status.lower()}. It goes on when the task is open again"
+    ) as caught:
         opening(laptop, laura, "2")
     assert caught.value.code == "task-closed"
     laptop.do(lambda tx: tasks.edit_task(tx, "t1", {"status": "OPEN"}))

@@ -140,6 +140,7 @@ async def test_a_full_disk_is_reported_once_and_waited_for(
 ) -> None:
     """AGENT-304, AGENT-41: no change that an agent is to see is passed over meanwhile, nor for an agent that has
     just come home."""
+    monkeypatch.setattr("lottisync.agents.runtime.UNHURRIED_SECONDS", 0.1)
     async with runtime(laptop, say("Here I am.")) as reported:
         await until(lambda: reported)
     with laptop.journal.transaction(clock.now(), HIGH) as tx:
@@ -168,6 +169,7 @@ async def test_store_29_a_damaged_row_is_reported_once_and_does_not_end_the_runt
         await until(lambda: reported)
         with laptop.agents.transaction(clock.now(), HIGH) as tx:
             tx.execute("update agent_entities set serialized = ? where id = ?", (stored, laura))
+            tx.changed = True  # so that the commit rings, as that of a mended row does
         await until(lambda: len(reported) == 2)
     assert [code for code, _ in reported] == ["agents-wait", "agent-woke"]
     assert laura in reported[0][1]

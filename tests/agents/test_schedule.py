@@ -13,9 +13,9 @@ from lottisync.agents.schedule import (
     MAX_UNDER_WAY,
     WAKES_AN_HOUR,
     Cause,
-    Limits,
     Readiness,
     Start,
+    WakeLimits,
     backoff,
     plan,
 )
@@ -54,8 +54,8 @@ def test_a_change_waits_for_its_batch_the_cool_down_the_backoff_and_the_hour() -
     assert moment(standing(change, not_before=T + 5 * COOL_DOWN, last_end=T)) == T + 5 * COOL_DOWN
     assert moment(standing(change, starts=full)) == T + 1_000
     assert moment(standing(change, starts=full[1:])) == T + BATCH
-    assert moment(standing(change, starts=full, limits=Limits(0, 1))) == full[-1] + HOUR
-    assert moment(standing(change, last_end=T, limits=Limits(5_000, 12))) == T + 5_000
+    assert moment(standing(change, starts=full, limits=WakeLimits(0, 1))) == full[-1] + HOUR
+    assert moment(standing(change, last_end=T, limits=WakeLimits(5_000, 12))) == T + 5_000
 
 
 def test_what_is_urgent_waits_for_a_backoff_only() -> None:
@@ -116,7 +116,7 @@ agents = st.builds(
     st.integers(-HOUR, HOUR).map(lambda n: T + n),
     st.none() | moments,
     st.lists(moments, max_size=20).map(lambda times: tuple(sorted(times))),
-    st.just(Limits()),
+    st.just(WakeLimits()),
 )
 
 
@@ -143,7 +143,7 @@ def test_no_plan_breaks_a_rule(everyone: list[Readiness]) -> None:
 
 @given(agents)
 def test_every_agent_that_waits_wakes_in_the_end(each: Readiness) -> None:
-    """AGENT-306: nothing holds back for good an agent that is neither asleep nor awake."""
+    """AGENT-306: an agent that is neither asleep nor awake is not delayed for ever."""
     found = moment(each)
     assert (found is None) == (each.asleep or each.awake or not each.causes)
     assert found is None or found <= T + 2 * HOUR

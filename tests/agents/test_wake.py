@@ -520,7 +520,7 @@ def test_the_limit_is_the_agents_setting(laptop: Device, laura: str) -> None:
 # -- the one immediate tool
 
 
-def test_a_language_is_set_where_nobody_chose_one(laptop: Device, laura: str) -> None:
+def test_a_language_is_set_if_none_was_chosen(laptop: Device, laura: str) -> None:
     """AGENT-20, S1-16"""
     model = ScriptedModel(say("", call("set_task_language", languageCode="en", confidence="high")), say())
     laptop.wake(laura, model)
@@ -777,7 +777,7 @@ def test_a_wake_that_was_killed_between_a_call_and_its_answer_answers_it(laptop:
     assert proposed(laptop) == [("update_task_estimate", {"minutes": 90})]
 
 
-def test_a_wake_that_was_killed_begins_anew_if_the_task_has_changed_since(laptop: Device, laura: str) -> None:
+def test_a_wake_that_was_killed_begins_again_if_the_task_has_changed_since(laptop: Device, laura: str) -> None:
     """AGENT-22, AGENT-50: its context is out of date."""
     with pytest.raises(Killed):
         laptop.wake(laura, ScriptedModel(say("", call("update_task_estimate", minutes=90)), Killed()))
@@ -933,7 +933,9 @@ def test_an_unknown_agent_cannot_be_woken(laptop: Device, laura: str) -> None:
 # -- two devices
 
 
-def test_twins_that_wake_on_one_trigger_propose_the_same_operation(laptop: Device, phone: Device, laura: str) -> None:
+def test_two_homes_of_one_agent_propose_the_same_operation_for_one_trigger(
+    laptop: Device, phone: Device, laura: str
+) -> None:
     """AGENT-274, S3-36, S3-39: each makes a set of its own, and one effect is what can come of them."""
     phone.pull(laptop)
     with phone.agents.transaction(phone.now(), HIGH) as tx:

@@ -56,7 +56,7 @@ def test_cli_153_a_device_has_everything_or_it_says_what_is_missing(laptop: Path
     assert "phone lacks 1 change," in refused(laptop, "--wait", "--seconds", "0")
 
 
-def test_cli_153_who_is_asked_about_has_to_be_another_device(laptop: Path, tmp_path: Path) -> None:
+def test_cli_153_the_device_that_is_named_must_be_another_one(laptop: Path, tmp_path: Path) -> None:
     """CLI-153"""
     assert "not another device that is in use" in run_here("sync", "laptop", home=laptop).err
     assert run_here("init", "--name", "alone", home=tmp_path / "alone").code == 0

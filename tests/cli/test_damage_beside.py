@@ -8,6 +8,9 @@ import pytest
 from tests.support.beside import opened
 from tests.support.command_line import run_here
 
+from lottisync.agents import switch
+from lottisync.agents.agent import state_id
+from lottisync.agents.attention import request_id
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH
 from lottisync.journal import tasks
@@ -60,6 +63,64 @@ def test_store_102_a_damaged_task_or_agent_hides_no_proposal(home: Path, store: 
     done = run_here("review", "--json", home=home)
     assert done.code == 0, done
     assert {one["id"] for one in done.json["sets"]} == {"set-a", "set-b"}
+
+
+@pytest.mark.parametrize(
+    ("store", "ident"),
+    [
+        ("journal", "task-a"),
+        ("agent", "agent-a"),
+        ("agent", state_id("agent-a")),
+        ("agent", switch.IDENT),
+        ("agent", "turn-a"),
+        ("agent", request_id("agent-a")),
+    ],
+)
+@pytest.mark.parametrize("change", ["stamps = ''", f"type = {NO_TEXT}", f"id = {NO_TEXT}", "serialized = '{'"])
+def test_store_942_a_damaged_row_hides_no_list(home: Path, store: str, ident: str, change: str) -> None:
+    """STORE-942, STORE-102: `status`, `agent list` and `review` answered with the damage alone, because they look at
+    the task, the state and the turns of each agent."""
+    with_agents(home)
+    damage(home, store, change, ident)
+    for command in ("status", "agent list", "review", "task list", "devices", "conflicts"):
+        done = run_here(*command.split(), home=home)
+        assert done.code == 0, (command, done)
+        assert done.out
+    assert "Laura of b" in run_here("status", home=home).out
+    assert "Laura of b" in run_here("agent", "list", home=home).out
+    assert run_here("doctor", home=home).out.count("is damaged") == 0
+
+
+def test_store_942_what_is_left_out_is_named_with_the_command_that_helps(home: Path) -> None:
+    """STORE-942"""
+    with_agents(home)
+    damage(home, "journal", "stamps = ''", "task-a")
+    shown = run_here("status", home=home)
+    assert "the stored task-a is damaged" in " ".join(shown.out.split())
+    assert "lottisync verify" in shown.out
+    [why] = run_here("status", "--json", home=home).json["leftOut"]
+    assert "task-a" in why
+    assert "task-a" in run_here("agent", "list", home=home).err
+
+
+def with_agents(home: Path) -> None:
+    """Both agents have a task, have asked for attention, and have made a turn today; they are limited, so that the
+    turns are counted."""
+    with opened(home) as device, device.agent.transaction(clock.now(), HIGH) as tx:
+        switch.limit(tx, 1)
+        for name in ("a", "b"):
+            ident, now = f"agent-{name}", iso(clock.now())
+            tx.put(ident, "agent", {"displayName": f"Laura of {name}", "lifecycle": "active"})
+            tx.put(state_id(ident), "agentState", {"agentId": ident, "slots": {"activeTaskId": f"task-{name}"}})
+            turn = {
+                "agentId": ident,
+                "kind": "thought",
+                "createdAt": now,
+                "metadata": {"promptTokens": 5, "runKey": name},
+            }
+            tx.put(f"turn-{name}", "agentMessage", turn)
+            asked = {"agentId": ident, "taskId": f"task-{name}", "rationale": f"Look at {name}", "createdAt": now}
+            tx.put(request_id(ident), "attentionRequest", asked)
 
 
 def test_store_103_a_copied_home_with_a_damaged_id_can_be_written_to(home: Path, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def refused(result: Result, home: Path, before: Any) -> str:
     return result.err
 
 
-def test_cli_25_who_rests_on_a_device_stays_or_goes_as_the_person_says(home: Path) -> None:
+def test_cli_25_the_devices_that_a_revoked_one_added_stay_or_go_as_the_person_says(home: Path) -> None:
     before = contents(home)
     assert "alone brought in" in refused(run_here("devices", "revoke", "phone", "--yes", home=home), home, before)
     done = run_here("devices", "revoke", "phone", "--keep", "tablet", "--json", "--yes", home=home)
@@ -128,7 +128,7 @@ def test_cli_47_a_person_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch, a
 
 
 def test_cli_47_a_revoked_device_that_pairs_again_is_shown_as_such(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CLI-47, F9: it was taken back without a word."""
+    """CLI-47, F9: before, it was taken back silently."""
     assert run_here("devices", "revoke", "tablet", "--yes", home=home).code == 0
 
     async def paired(me: Self, *arguments: object, **options: object) -> Paired:

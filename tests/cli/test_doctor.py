@@ -16,6 +16,7 @@ from lottisync.identity.device_key import DeviceKey
 from lottisync.net.interfaces import Interface
 from lottisync.net.listener import DEFAULT_PORT, is_free
 from lottisync.net.multicast import is_heard
+from lottisync.problem import Sentence
 from lottisync.sync.peer import PeerState
 
 PHONE = DeviceKey.from_seed(b"p" * 32)
@@ -48,14 +49,14 @@ def test_cli_110_a_sound_home_has_no_fault_and_stays_as_it_is(home: Path) -> Non
 @pytest.mark.usefixtures("three_hours_east")
 def test_cli_615_instants_are_shown_by_this_devices_clock(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """CLI-615: a person sees the wall clock, a program UTC."""
-    monkeypatch.setattr(clock, "now", lambda: 1_764_590_400_000)
+    monkeypatch.setattr(clock, "now", lambda: NOON)
     shown = run_here("doctor", home=home).out
     told = run_here("doctor", "--json", home=home).json["findings"]
-    daemon = doctor.daemon(DaemonStatus(1, 2, "2025-12-01T12:00:00.000Z"), lambda instant: local(instant, SECONDS))
-    assert "it is 2025-12-01 15:00:00" in shown
+    daemon = doctor.daemon(DaemonStatus(1, 2, "2026-12-01T12:00:00.000Z"), lambda instant: local(instant, SECONDS))
+    assert "it is 2026-12-01 15:00:00" in shown
     assert ".000Z" not in shown
-    assert [each["text"] for each in told if each["part"] == "clock"] == ["it is 2025-12-01T12:00:00.000Z"]
-    assert "since 2025-12-01 15:00:00" in daemon.text
+    assert [each["text"] for each in told if each["part"] == "clock"] == ["it is 2026-12-01T12:00:00.000Z"]
+    assert "since 2026-12-01 15:00:00" in daemon.text
 
 
 def test_cli_329_a_key_that_others_can_read_is_a_fault_with_its_remedy(home: Path) -> None:
@@ -94,10 +95,12 @@ def test_cli_110_little_room_is_said(free: int, state: str) -> None:
 
 
 YEAR = 365 * 24 * 3_600_000
+NOON = 1_796_126_400_000
+"""2026-12-01, 12:00 in UTC: a time that a clock may say (CAUS-17)."""
 
 
 def away(why: Reason, error: str | None = None) -> PeerState:
-    return PeerState(PHONE.device_id, "phone", away=Away(why, ""), error=error)
+    return PeerState(PHONE.device_id, "phone", away=Away(why, ""), error=Sentence(error) if error else None)
 
 
 def test_cli_110_each_way_a_device_can_stand(home: Path) -> None:
@@ -111,16 +114,16 @@ def test_cli_110_each_way_a_device_can_stand(home: Path) -> None:
             (away("unreachable", error="timed out"), "warning", "timed out"),
         ]
         for peer, state, text in cases:
-            [found] = doctor.devices(opened, DaemonStatus(1, 2, "", [peer]))
+            [found] = doctor.devices(opened, DaemonStatus(1, 2, "", [peer]), 5)
             assert (found.state, text in found.text, found.advice is None) == (state, True, state == "good")
-        assert doctor.devices(opened, None)[0].state == "unknown"
-        [own, theirs] = doctor.clocks(opened, DaemonStatus(1, 2, "", [PeerState("x", "phone", ahead="2099")]), 5)
+        assert doctor.devices(opened, None, 5)[0].state == "unknown"
+        [own, theirs] = doctor.clocks(opened, DaemonStatus(1, 2, "", [PeerState("x", "phone", ahead="2099")]), NOON)
         assert (own.state, theirs.state) == ("good", "warning")
         off = [PeerState(name, name, clock_off=YEAR) for name in ("phone", "tablet")]
-        own, *both = doctor.clocks(opened, DaemonStatus(1, 2, "", off), 5)
+        own, *both = doctor.clocks(opened, DaemonStatus(1, 2, "", off), NOON)
         assert (own.state, "probably wrong" in own.text, len(both)) == ("fault", True, 2)
-        late = DaemonStatus(1, 2, "", [PeerState("x", "phone", last_seen="2025-12-01T12:00:00.000Z")])
-        assert doctor.clocks(opened, late, 5)[0].state == "fault"
+        late = DaemonStatus(1, 2, "", [PeerState("x", "phone", last_seen="2027-12-01T12:00:00.000Z")])
+        assert doctor.clocks(opened, late, NOON)[0].state == "fault"
     finally:
         opened.close()
 
@@ -136,7 +139,7 @@ def test_cli_110_the_port_that_others_dial() -> None:
         assert not is_free(other.getsockname()[1])
 
 
-def test_cli_110_a_network_where_nobody_is_heard() -> None:
+def test_cli_110_a_network_where_no_device_is_heard() -> None:
     assert doctor.addresses([LOOPBACK]).state == "warning"
     assert doctor.addresses([LOOPBACK, WIFI]).text == WIFI.host
     assert doctor.multicast([LOOPBACK], lambda host: True).state == "unknown"

@@ -300,7 +300,7 @@ def test_rel_d10_a_daemon_waits_for_room(home: Path, monkeypatch: pytest.MonkeyP
     assert slept == [2, 4, 8]
 
 
-def test_cli_127_nobody_else_on_the_machine_can_read_the_home(tmp_path: Path) -> None:
+def test_cli_127_other_users_of_the_machine_cannot_read_the_home(tmp_path: Path) -> None:
     """CLI-127: whatever the umask; the files in it are reached through the folder alone."""
     home, umask = tmp_path / "home", os.umask(0)
     try:

@@ -301,7 +301,7 @@ def showing(clock: Callable[[], int]) -> Iterator[Address]:
     assert not thread.is_alive()
 
 
-def test_cli_3_a_wrong_code_is_refused_and_after_three_there_is_nobody(home: Path) -> None:
+def test_cli_3_a_wrong_code_is_refused_and_after_three_the_offer_is_gone(home: Path) -> None:
     """CLI-300"""
     before = contents(home)
     with showing(lambda: 1000) as at:

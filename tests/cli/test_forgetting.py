@@ -87,7 +87,7 @@ def test_forget_2_status_counts_what_a_device_lacks_without_a_daemon(home: Path)
     assert peer["lacks"] == {"journal": 1}
 
 
-def test_roster_20_nobody_waits_for_a_retired_device_until_it_comes_back(home: Path) -> None:
+def test_roster_20_no_device_waits_for_a_retired_one_until_it_comes_back(home: Path) -> None:
     assert run_here("devices", "retire", "phone", "--json", home=home).json == {
         "id": PHONE.device_id,
         "name": "phone",

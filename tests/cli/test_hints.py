@@ -76,7 +76,7 @@ def test_an_event_names_the_command_that_helps() -> None:
     assert event_text("started", "laptop listens") == "laptop listens"
 
 
-def test_a_hint_is_told_behind_the_sentence_with_its_values() -> None:
+def test_a_hint_follows_the_sentence_with_its_values() -> None:
     problem = Problem("no", "{entity_id} has others", hint="conflict", entity_id="t1")
     assert (problem.message, problem.template) == ("t1 has others", "{entity_id} has others")
     assert with_hint(problem) == "t1 has others. See: lottisync conflicts show t1"

@@ -82,7 +82,7 @@ def test_meet_31_a_daemon_answers_an_invitation_whose_command_has_ended(homes: t
         assert all(secret not in text for text in (listed.out, seen.out, str(running.events)))
 
 
-def test_meet_31_who_waits_hears_who_joined_by_the_daemon(homes: tuple[Path, Path]) -> None:
+def test_meet_31_a_waiting_command_hears_which_device_joined_by_the_daemon(homes: tuple[Path, Path]) -> None:
     laptop, phone = homes
     with daemon(laptop), started("pair", "--invite", "--json", "--listen", "127.0.0.1:0", home=laptop) as waiting:
         assert waiting.stdout is not None
@@ -93,6 +93,17 @@ def test_meet_31_who_waits_hears_who_joined_by_the_daemon(homes: tuple[Path, Pat
         assert waiting.wait(BOUND_SECONDS) == 0
 
 
+def test_cli_952_the_reason_of_a_taken_port_is_in_the_readers_language(homes: tuple[Path, Path]) -> None:
+    """CLI-952: the system's own English words stood in a German sentence."""
+    laptop, _ = homes
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        where = f"127.0.0.1:{taken.getsockname()[1]}"
+        for call in (("--invite",), ()):
+            refused = run_here("pair", *call, "--listen", where, "--language", "de", home=laptop)
+            assert refused.code == 1
+            assert "die Adresse ist schon in Gebrauch" in refused.err
+
+
 def test_meet_31_a_port_that_is_taken_ends_the_command_and_the_invitation(homes: tuple[Path, Path]) -> None:
     laptop, _ = homes
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -101,7 +112,7 @@ def test_meet_31_a_port_that_is_taken_ends_the_command_and_the_invitation(homes:
     assert [row["state"] for row in run_here("pair", "--invitations", "--json", home=laptop).content] == ["expired"]
 
 
-def test_meet_23_a_device_of_another_fingerprint_is_named_and_told_nothing(homes: tuple[Path, Path]) -> None:
+def test_meet_23_a_device_of_another_fingerprint_is_named_and_learns_nothing(homes: tuple[Path, Path]) -> None:
     laptop, phone = homes
     before = contents(phone)
     with invited(laptop) as uri:

@@ -12,6 +12,7 @@ from tests.support.command_line import run_here
 from tests.support.tour import Answers, Tour
 from tools import json_page
 
+from lottisync import wording
 from lottisync.answers.form import VERSION, Error, Failed, Instant, encoded
 from lottisync.cli.answers import ANSWERS
 from lottisync.cli.main import lottisync
@@ -54,7 +55,7 @@ def test_cli_66_every_command_answers_what_the_page_says(answers: Answers) -> No
     for command, given in answers.items():
         for answer in given:
             kind = json_page.kind_of(command, answer)
-            msgspec.convert(answer, kind)
+            msgspec.convert(answer, kind, dec_hook=wording.decoded)
             seen.add((command, kind))
     assert seen == {(command, kind) for command, kinds in ANSWERS.items() for kind in kinds}
 
@@ -67,7 +68,7 @@ def test_cli_605_home_and_json_may_stand_before_the_verb(answers: Answers, tmp_p
     }
     for command, given in before.items():
         for answer in given:
-            msgspec.convert(answer, json_page.kind_of(command, answer))
+            msgspec.convert(answer, json_page.kind_of(command, answer), dec_hook=wording.decoded)
 
 
 def test_cli_66_the_examples_on_the_page_have_the_members_of_real_answers(answers: Answers) -> None:
@@ -77,7 +78,7 @@ def test_cli_66_the_examples_on_the_page_have_the_members_of_real_answers(answer
     for key, answer in shown.items():
         assert list(answer) == list(real[key]), key
         kind = next(kind for kind in ANSWERS[key[0]] if kind.__name__ == key[1])
-        msgspec.convert(answer, kind)
+        msgspec.convert(answer, kind, dec_hook=wording.decoded)
 
 
 @pytest.mark.parametrize("kind", json_page.structs().values(), ids=lambda kind: str(kind.__name__))

@@ -2,6 +2,7 @@
 
 import ast
 import io
+import json
 import re
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -205,10 +206,33 @@ def test_cli_683_what_happens_at_a_relay_and_why_a_device_is_away_is_said_in_the
         why(error, "192.0.2.1", "phone").text
         for error in (TimeoutError(), ConnectionRefusedError(), anyio.EndOfStream())
     ]
-    assert {type(text) for text in away} == {str}, "they go into the daemon's file"
     for english in (*sentences, *away):
         with speaking(language):
             assert translated(english) != english
     for values in ("3", "log", "it is cut off"):
         with speaking(language):
             assert values in translated(sentences[0])
+
+
+def test_cli_864_a_task_says_all_that_belongs_to_it_in_the_readers_language(tmp_path: Path) -> None:
+    """CLI-864: its links and its category stood nowhere, and its status was English."""
+    home = tmp_path / "home"
+    for call in (
+        *(("init", "--name", "laptop"), ("task", "add", "Repair the bicycle"), ("task", "add", "Call the plumber")),
+        *(("task", "category", "bicycle", "Home"), ("task", "status", "bicycle", "in progress")),
+    ):
+        run_here(*call, home=home)
+    linked = run_here("task", "link", "bicycle", "blocks", "plumb", home=home).out
+    assert linked.endswith("blocks 'Call the plumber'\n")
+    assert "blocks 'Call the plumber': Repair the bicycle" in run_here("undo", "--list", home=home).out
+    page = run_here("task", "show", "bicycle", "--language", "de", home=home).out
+    assert page.splitlines()[1] == "in Arbeit  P2  Home"
+    assert "Verknüpfte Aufgaben\n  blockiert 'Call the plumber'  [" in page
+    assert "is blocked by 'Repair the bicycle'" in run_here("task", "show", "plumber", home=home).out
+    told = json.loads(run_here("task", "show", "plumber", "--json", home=home).out)
+    [link] = told["links"]
+    assert (link["relation"], link["title"]) == ("is_blocked_by", "Repair the bicycle")
+    assert "in Arbeit" in run_here("task", "list", "--language", "de", home=home).out
+    assert "aktiv" in run_here("devices", "--language", "de", home=home).out
+    run_here("agent", "create", "bicycle", home=home)
+    assert run_here("agent", "show", "bicycle", "--language", "de", home=home).out.startswith("Laura  angelegt\n")

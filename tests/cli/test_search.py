@@ -27,3 +27,13 @@ def test_cli_64_titles_items_and_notes_are_found_with_their_task(tmp_path: Path)
     assert run_here("task", "delete", "milk", home=home).code == 0
     assert found("bread") == found("milk") == []
     assert "Nothing has all" in run_here("search", "milk", home=home).out
+
+
+def test_cli_951_a_task_is_searched_for_with_task_search_too(tmp_path: Path) -> None:
+    """CLI-951: it was no command, and nothing said where the search is."""
+    home = tmp_path / "home"
+    assert run_here("init", "--name", "laptop", home=home).code == 0
+    assert run_here("task", "add", "Buy oat milk", home=home).code == 0
+    found = run_here("task", "search", "oat", "--json", home=home)
+    assert found.code == 0
+    assert found.json == run_here("search", "oat", "--json", home=home).json

@@ -72,7 +72,7 @@ def filled(path: Path, text: str) -> Desk:
 
 
 def read(text: str) -> Mapping[tuple[str, ...], list[str]]:
-    """What each page shows of a home with this text: the lines of ours."""
+    """Of a home with this text: the lines of each page that this program has written."""
     with tempfile.TemporaryDirectory() as folder:
         desk = filled(Path(folder) / "home", text)
         desk.home.close()

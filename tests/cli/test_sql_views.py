@@ -10,7 +10,7 @@ from tests.support.command_line import run_here
 
 
 def rows(file: Path, query: str) -> list[tuple[Any, ...]]:
-    """What Python's own SQLite reads, without a word of ours."""
+    """What Python's own SQLite reads, without any code of this program."""
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         return connection.execute(query).fetchall()
 

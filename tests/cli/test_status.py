@@ -12,21 +12,34 @@ import pytest
 from tests.support.command_line import contents, run_here
 from tests.support.rounds import send
 
+from lottisync import wording
 from lottisync.answers.devices import Peer
 from lottisync.cli.homes import _peer_row
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, last_seen
+from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, encoded, last_seen
 from lottisync.device import clock
-from lottisync.device.peers import ClockHeard, known_hosts, remember_clocks, remember_introduction
+from lottisync.device.peers import (
+    ClockHeard,
+    known_hosts,
+    remember_address,
+    remember_clocks,
+    remember_connections,
+    remember_introduction,
+)
 from lottisync.entities.entity import HIGH
 from lottisync.entities.version import Version
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.pairing_message import Introduction
+from lottisync.net.address import Address
+from lottisync.problem import Sentence
 from lottisync.store import chain, fork
 from lottisync.store.instant import iso, millis, to_the_minute
 from lottisync.store.lock import Lock
+from lottisync.sync.event import OverAllowance, words
 from lottisync.sync.peer import PeerState, Receiving, clock_difference
+from lottisync.sync.refusal import Refusal
 
+PHONE = DeviceKey.from_seed(b"p" * 32)
 BAD = Version("t1", "task", b'{"aaaaaaaaaaaaaaaa":1}', b"[]", b"{}")
 
 
@@ -45,6 +58,20 @@ def test_cli_66_a_device_that_was_paired_and_never_connected_was_seen_at_no_time
         assert "192.0.2.1" in known_hosts(reader)
     assert last_seen(opened, None) == {}
     opened.close()
+
+
+def test_caus_880_what_was_seen_while_the_clock_said_2125_is_not_the_last_for_a_century(home: Path) -> None:
+    """CAUS-880: `status` said so of a device that was connected now, and `doctor` called the right clock wrong."""
+    opened = TaskHome.open(home)
+    opened.members.add("phone", PHONE.certificate, clock.now())
+    address = Address("192.0.2.1", 22067)
+    remember_address(opened.space, PHONE.device_id, address, 4_891_363_200_000)
+    assert last_seen(opened, None) == {}
+    now = clock.now()
+    remember_connections(opened.space, {PHONE.device_id: iso(now)}, now)
+    assert last_seen(opened, None) == {PHONE.device_id: iso(now)}
+    opened.close()
+    assert "a device was connected at" not in run_here("doctor", home=home).out
 
 
 def test_store_24_status_counts_what_is_in_quarantine_and_check_names_it(home: Path) -> None:
@@ -137,6 +164,8 @@ def test_rel_d8_status_says_that_this_devices_own_clock_is_wrong(home: Path, mon
     assert status.code == 0
     assert "this device's clock is wrong: it says 1970-01-02" in status.out
     assert run_here("task", "add", "Bake bread", home=home).code == 0
+    [found] = [part for part in run_here("doctor", "--json", home=home).json["findings"] if part["part"] == "clock"]
+    assert (found["state"], "1970-01-02" in found["text"]) == ("fault", True), found
 
 
 YEAR = 365 * 24 * 3_600_000
@@ -154,7 +183,7 @@ YEAR = 365 * 24 * 3_600_000
 def test_caus_421_status_says_whose_clock_differs_and_whose_is_probably_wrong(
     home: Path, offs: dict[str, int | None], own: bool, differ: list[str]
 ) -> None:
-    """CAUS-422: one device's clock was a year off, and neither it nor the others said so."""
+    """CAUS-422: before, a clock that was a year off was reported by no device."""
     keys = {name: DeviceKey(bytes([number]) * 32) for number, name in enumerate(offs, 1)}
     opened = TaskHome.open(home)
     for name, key in keys.items():
@@ -230,12 +259,49 @@ def peer(**fields: Any) -> Peer:
     plain = dict.fromkeys(
         ("lacks", "address", "lastSeenAt", "error", "clockSaid", "clockOff", "clockHeardAt", "leftAt")
     )
-    lists: dict[str, Any] = {name: [] for name in ("diverged", "onlyHere", "onlyThere", "addresses")}
+    lists: dict[str, Any] = {
+        name: [] for name in ("diverged", "onlyHere", "onlyThere", "failingThere", "refusals", "addresses")
+    }
     state = {"id": "a" * 64, "name": "phone", "connected": False, "inStep": False, "holdsBack": 0, "runsTwice": False}
     where = {"address": "192.0.2.1:22067", "error": "nothing listens there"}
     away = {"why": "unreachable", "since": SINCE, "triedAt": TRIED, **where}
     known = {**plain, **lists, **state, "mended": {}, "comparing": {}, "receiving": None, "away": away}
-    return msgspec.convert(known | fields, Peer)
+    return msgspec.convert(known | fields, Peer, dec_hook=wording.decoded)
+
+
+def test_sync_880_status_shows_each_kind_of_refusal_with_the_command_that_helps(home: Path) -> None:
+    """SYNC-880, SYNC-884, SYNC-944: a reason is the other device's text, and forges no line."""
+    opened = TaskHome.open(home)
+    opened.members.add("my phone", PHONE.certificate, clock.now())
+    opened.close()
+    now = iso(clock.now())
+    [_, often] = words(OverAllowance("journal"), "my phone") or ("", "")
+    assert isinstance(often, Sentence)
+    refusals = [
+        Refusal("comparison", 432, now, often),
+        Refusal("other", 1, now, Sentence("my phone: so\njournal: sound")),
+        Refusal("illegal", 7, "2025-12-01T12:00:00.000Z", Sentence("long ago")),
+    ]
+    state = PeerState(PHONE.device_id, "my phone", connected=True, refusals=refusals, failing_there=["journal"])
+    with Lock(home / LOCK_FILE) as lock:
+        assert lock.take()
+        said = DaemonStatus(os.getpid(), 1, "2025-12-01T12:00:00Z", [state])
+        (home / STATUS_FILE).write_bytes(encoded(said))
+        lines = run_here("status", home=home).out
+        (shown,) = run_here("status", "--json", home=home).json["peers"]
+        advice = run_here("doctor", home=home).out
+        german = run_here("status", "--language", "de", home=home).out
+    flat = " ".join(lines.split())
+    assert f"{often} (refused 432 times, last just now). Run there: lottisync check" in flat
+    assert "my phone hat journal zu oft vergleichen lassen" in " ".join(german.split())
+    assert "(refused once, just now). Run there: lottisync doctor" in flat
+    assert "If it is in other hands: lottisync devices revoke 'my phone'" in flat
+    assert "my phone leaves out journal, because it cannot use the file there" in flat
+    assert "To see why, run on my phone: lottisync status" in flat
+    assert not any(line.startswith("journal: sound") for line in lines.splitlines())
+    assert [each["kind"] for each in shown["refusals"]] == ["comparison", "other"]
+    assert (shown["onlyHere"], shown["failingThere"]) == ([], ["journal"])
+    assert "compared too often" in " ".join(advice.split())
 
 
 def test_meet_309_a_device_that_lacks_changes_says_why_it_is_away() -> None:

@@ -70,6 +70,18 @@ def test_rel_d7_a_person_accepts_what_a_damaged_row_shows(apart: tuple[Path, Pat
     assert call(apart[0], "check", "--accept", "t1", status=1)["error"]["code"] == "not-damaged"
 
 
+def test_mend_882_a_damaged_id_is_found_again_without_another_device(apart: tuple[Path, Path]) -> None:
+    """MEND-882: `check` named it, and no command took the name."""
+    home = TaskHome.open(apart[0])
+    home.journal._connection.execute("update journal_entities set id = cast(x'F431' as text) where id = 't1'")
+    home.close()
+    faults = call(apart[0], "check", status=1)["faults"]["journal"]
+    shown = next(fault for fault in faults if "its content does not have the hash" in fault).partition(":")[0]
+    assert call(apart[0], "check", "--accept", shown) == {"id": "t1"}
+    assert call(apart[0], "check") == {"faults": {"space": [], "journal": [], "agent": []}}
+    assert [task["id"] for task in call(apart[0], "task", "list")] == ["t1"]
+
+
 def test_history_says_who_wrote_what_where_and_what_it_replaced(apart: tuple[Path, Path]) -> None:
     """STORE-16"""
     rows = [row for row in call(apart[0], "history", "t1")["writes"] if row["path"] == "title"]
@@ -104,7 +116,7 @@ def test_history_of_a_value_that_was_settled_names_what_was_shown(apart: tuple[P
 
 
 def test_conflicts_are_listed_shown_and_settled(apart: tuple[Path, Path]) -> None:
-    """STORE-17, STORE-69: and the one who settles is obeyed on the other device."""
+    """STORE-17, STORE-69: and the other device takes the value that the person kept."""
     laptop, phone = apart
     [listed] = call(laptop, "conflicts")
     assert (listed["id"], listed["path"]) == ("t1", "title")
@@ -125,7 +137,7 @@ def test_conflicts_are_listed_shown_and_settled(apart: tuple[Path, Path]) -> Non
 def test_f10_the_page_of_a_task_shows_both_values(apart: tuple[Path, Path]) -> None:
     """CLI-67, CLI-306: and the list names the task."""
     shown = run_here("task", "show", "t1", home=apart[0]).out
-    assert "! Soy milk: title: 1 Soy milk (phone)  |  2 Oat milk (laptop)" in shown
+    assert "! Soy milk: Title: 1 Soy milk (phone)  |  2 Oat milk (laptop)" in shown
     assert "lottisync conflicts keep t1 title N" in shown
     [conflict] = call(apart[0], "task", "show", "t1")["conflicts"]
     assert (conflict["path"], conflict["title"]) == ("title", "Soy milk")
@@ -133,7 +145,7 @@ def test_f10_the_page_of_a_task_shows_both_values(apart: tuple[Path, Path]) -> N
 
 
 def test_f10_a_tick_that_two_devices_disagree_on_is_one_decision(apart: tuple[Path, Path]) -> None:
-    """CLI-67: though the tick is written with who set it, and when."""
+    """CLI-67: though a tick is stored with its author and its time."""
     homes = TaskHome.open(apart[0]), TaskHome.open(apart[1])
     with homes[0].journal.transaction(clock.now(), HIGH) as tx:
         tasks.add_item(tx, "i1", "t1", "Shake it")
@@ -188,6 +200,41 @@ def test_cli_618_status_counts_the_conflicts(apart: tuple[Path, Path]) -> None:
         call(apart[0], "conflicts", "keep", row["id"], row["path"], "1")
     assert call(apart[0], "status")["conflicts"] == 0
     assert "conflict" not in run_here("status", home=apart[0]).out
+
+
+def test_cli_950_a_conflict_is_meant_by_what_the_page_calls_it(apart: tuple[Path, Path]) -> None:
+    """CLI-950: an item by its title, a field by the word that is printed; only an id and a register were taken."""
+    homes = [TaskHome.open(each) for each in apart]
+    with homes[0].journal.transaction(clock.now(), HIGH) as tx:
+        tx.put("i1", "checklistItem", {"title": "Flour", "taskId": "t1"})
+        tx.put("i2", "checklistItem", {"title": "Flour and salt", "taskId": "t1"})
+        tx.put("i3", "checklistItem", {"title": "Milk powder", "taskId": "t1"})
+    meet(*homes)
+    for home, title in zip(homes, ("Rye flour", "White flour"), strict=True):
+        with home.journal.transaction(clock.now(), HIGH) as tx:
+            tx.put("i1", "checklistItem", {"title": title})
+    meet(*homes)
+    for home in homes:
+        home.close()
+    assert [row["title"] for row in call(apart[0], "conflicts", "show", "white flour")] == ["White flour"]
+    assert run_here("conflicts", "keep", "flour", "Title", "2", home=apart[0]).out == "title is settled.  Rye flour\n"
+    assert call(apart[0], "conflicts", "show", "rye flour", status=1)["error"]["code"] == "unknown-id"
+    assert call(apart[0], "conflicts", "combine", "soy", "title", "Oat") == {"id": "t1", "path": "title"}
+
+
+def test_cli_950_a_piece_that_fits_two_conflicts_is_refused_with_both(apart: tuple[Path, Path]) -> None:
+    """CLI-950"""
+    homes = [TaskHome.open(each) for each in apart]
+    for home, title in zip(homes, ("Milk can", "Milk jug"), strict=True):
+        with home.journal.transaction(clock.now(), HIGH) as tx:
+            tx.put("i1", "checklistItem", {"title": title, "taskId": "t1"})
+    meet(*homes)
+    for home in homes:
+        home.close()
+    said = run_here("conflicts", "keep", "milk", "title", "1", home=apart[0])
+    assert said.code == 1
+    assert all(ident in said.err for ident in ("t1", "i1"))
+    assert len(call(apart[0], "conflicts")) == 2
 
 
 def test_cli_606_conflicts_call_a_label_by_its_name(apart: tuple[Path, Path]) -> None:
@@ -256,3 +303,48 @@ def test_cli_462_a_page_shows_instants_by_the_clock_of_the_device(
     }
     assert str(record.document()["at_ms"]) not in signed
     assert {row["path"]: row["value"] for row in call(tmp_path / "a", "history", "t1")["writes"]}["remindAt"] == at
+
+
+@pytest.mark.parametrize(
+    ("field", "mine", "theirs", "typed", "stored", "refused"),
+    [
+        ("due", "2030-01-02", "2030-01-03", "2030-01-05", "2030-01-05", "someday"),
+        ("priority", "P0", "P1", "p3", "P3", "high"),
+        ("estimate", 10, 20, "1h", 60, "soon"),
+        ("title", "A", "B", "2026", "2026", " "),
+        ("remindAt", "2030-01-02T09:00:00.000Z", "2030-01-03T09:00:00.000Z", "none", None, "some time"),
+    ],
+)
+def test_cli_866_a_combined_value_is_one_that_the_field_can_hold(
+    apart: tuple[Path, Path], field: str, mine: Any, theirs: Any, typed: str, stored: Any, refused: str
+) -> None:
+    """CLI-866: `combine ID due tomorrow` stored the word, and `title 2026` a number."""
+    laptop, phone = (TaskHome.open(path) for path in apart)
+    for home, held in ((laptop, mine), (phone, theirs)):
+        with home.journal.transaction(clock.now(), HIGH) as tx:
+            tx.put("t1", "task", {field: held})
+    meet(laptop, phone)
+    laptop.close()
+    phone.close()
+    assert run_here("conflicts", "combine", "t1", field, refused, home=apart[0]).code != 0
+    said = run_here("conflicts", "combine", "t1", field, typed, home=apart[0])
+    assert said.code == 0, said.err
+    assert said.out.startswith(f"{field} is settled.  ")
+    shown = call(apart[0], "task", "show", "t1")
+    assert (shown[field], [one["path"] for one in shown["conflicts"]].count(field)) == (stored, 0)
+
+
+def test_cli_867_a_conflict_says_what_people_say(apart: tuple[Path, Path]) -> None:
+    """CLI-867: it said `IN PROGRESS`, and an instant to the second."""
+    laptop, phone = (TaskHome.open(path) for path in apart)
+    for home, held, at in ((laptop, "BLOCKED", "2030-01-01T09:00"), (phone, "IN PROGRESS", "2030-01-02T09:00")):
+        with home.journal.transaction(clock.now(), HIGH) as tx:
+            tx.put("t1", "task", {"status": held, "statusReason": None, "remindAt": f"{at}:00.000Z"})
+    meet(laptop, phone)
+    laptop.close()
+    phone.close()
+    for page in (("task", "show", "t1"), ("conflicts",), ("conflicts", "show", "t1")):
+        said = run_here(*page, home=apart[0]).out
+        assert "in progress (phone)" in said
+        assert "blocked (laptop)" in said
+        assert page[-1] != "conflicts" or ":00:00" not in said

@@ -190,18 +190,18 @@ for line in sys.stdin:
 
 
 @pytest.mark.parametrize(
-    ("program", "words"),
+    ("program", "timeout", "words"),
     [
-        (DEAF, "no answer within"),
-        (MUTE, "no answer within"),
-        (DYING, "out of coffee"),
-        (BABBLING, "one JSON object a line"),
-        (ANOTHER_ID, "has the request's id"),
+        (DEAF, "0.5", "no answer within"),
+        (MUTE, "0.5", "no answer within"),
+        (DYING, "60", "out of coffee"),
+        (BABBLING, "60", "one JSON object a line"),
+        (ANOTHER_ID, "60", "has the request's id"),
     ],
 )
-def test_an_adapter_that_does_not_answer_fails_the_case(program: str, words: str) -> None:
-    """C-19"""
-    done = run("--only", ONE, "--timeout", "0.5", adapter=python(program))
+def test_an_adapter_that_does_not_answer_fails_the_case(program: str, timeout: str, words: str) -> None:
+    """C-19: those that do answer get the time that starting them may take."""
+    done = run("--only", ONE, "--timeout", timeout, adapter=python(program))
     assert done.returncode == 1
     assert words in done.stdout
     assert f"--only {ONE}" in done.stdout
@@ -261,7 +261,7 @@ def test_a_program_that_is_not_there_is_a_wrong_call(options: list[str], adapter
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_runner_that_is_told_to_stop_leaves_no_folder(tmp_path: Path) -> None:
+def test_a_runner_that_gets_a_signal_leaves_no_folder(tmp_path: Path) -> None:
     command = called("--only", "3-writing/*", "--timeout", "0.5", adapter=python(MUTE))
     with subprocess.Popen(
         command, cwd=ROOT, env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE
@@ -273,7 +273,7 @@ def test_a_runner_that_is_told_to_stop_leaves_no_folder(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_runner_that_is_told_to_stop_while_it_makes_a_folder_leaves_none(tmp_path: Path) -> None:
+def test_a_runner_that_gets_a_signal_while_it_makes_a_folder_leaves_none(tmp_path: Path) -> None:
     """The signal comes when the folder is there and the runner does not know its name."""
     told_to_stop = f"""
 import os, runpy, signal, sys

@@ -17,6 +17,7 @@ from tests.support.command_line import BOUND_SECONDS, environment, eventually, r
 from tests.support.daemons import daemon, introduce
 from tests.support.proposals import propose
 
+from lottisync import wording
 from lottisync.cli.terminal import listen_at
 from lottisync.daemon.daemon import _kept_up, alone, one_problem
 from lottisync.daemon.home import TaskHome
@@ -122,7 +123,7 @@ def test_cli_10_there_is_one_daemon_for_a_home(homes: tuple[Path, Path]) -> None
         assert status(laptop)["daemon"]["pid"] == running.process.pid
 
 
-def test_cli_321_who_asks_for_the_status_keeps_no_daemon_from_starting(tmp_path: Path) -> None:
+def test_cli_321_a_daemon_starts_while_another_program_asks_for_its_status(tmp_path: Path) -> None:
     """It tries the lock for an instant; a daemon that starts in that instant tries again."""
     order: list[str] = []
 
@@ -165,7 +166,8 @@ def test_cli_12_a_status_file_that_is_damaged_is_as_good_as_none(homes: tuple[Pa
     with daemon(laptop) as running:
         found = read_status(home)
         assert found is not None
-        assert msgspec.json.decode((laptop / STATUS_FILE).read_bytes(), type=DaemonStatus).pid == found.pid
+        written = msgspec.json.decode((laptop / STATUS_FILE).read_bytes(), type=DaemonStatus, dec_hook=wording.decoded)
+        assert written.pid == found.pid
         (laptop / STATUS_FILE).write_bytes(b"\xff")
         assert read_status(home) is None
         assert running.stop()[0] == 0
@@ -188,10 +190,10 @@ NO_FILE = OSError(24, os.strerror(24))
         (FAULT, None),
     ],
 )
-def test_cli_3_of_what_tasks_raise_a_problem_is_told_and_a_fault_stays_whole(
+def test_cli_3_a_problem_raised_by_a_task_is_reported_and_a_fault_stays_whole(
     raised: Exception, expected: Exception | None
 ) -> None:
-    """CLI-3: a bug of ours must not hide behind a sentence."""
+    """CLI-3: a bug of this program is not shown as an error of the person's."""
     with pytest.raises(Exception) as caught, one_problem():  # noqa: PT011 - which it is, is what is asked
         raise raised
     assert caught.value is (raised if expected is None else expected)

@@ -41,7 +41,7 @@ def test_cli_156_the_home_goes_when_another_device_has_everything(homes: tuple[P
     assert states["laptop"] == "retired"
 
 
-def test_cli_156_nothing_is_deleted_where_nobody_has_it(homes: tuple[Path, Path]) -> None:
+def test_cli_156_nothing_is_deleted_that_no_other_device_has(homes: tuple[Path, Path]) -> None:
     """CLI-156, CLI-47: and without a yes nothing is done at all."""
     laptop, _ = homes
     assert run_here("task", "add", "Buy milk", home=laptop).code == 0

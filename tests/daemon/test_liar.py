@@ -152,6 +152,14 @@ async def gone(victim: Daemon, liar: Path, times: int) -> None:
     )
 
 
+def refusals(victim: Path, liar: Path) -> dict[str, int]:
+    """How often `status` of one says that the other was refused, by kind."""
+    peers = run_here("status", "--json", home=victim).json["peers"]
+    found = next(peer["refusals"] for peer in peers if peer["name"] == liar.name)
+    assert len({each["kind"] for each in found}) == len(found)
+    return {each["kind"]: each["times"] for each in found}
+
+
 def counted(home: Path, table: str) -> int:
     with opened(home) as device, device.journal.reading() as reader:
         return int(str(reader.local(f"select count(*) from {table}")[0][0]))
@@ -174,8 +182,14 @@ def running(victim: Path, honest: Path) -> Iterator[tuple[Daemon, Daemon]]:
 async def test_rel_d9_comparisons_without_end_are_refused_and_the_honest_device_stays_in_step(
     three: list[Path],
 ) -> None:
-    """MEND-27, MEND-28, REL-D9: also over a second connection. Its person is told once, and the log stays short."""
+    """MEND-27, MEND-28, SYNC-880, REL-D9: also over a second connection. It is reported once, the log stays short, and
+    `status` has each kind of what was refused."""
     liar, victim, honest = three
+
+    def both_kinds(comparisons: int) -> None:
+        wanted = {"comparison": comparisons, "illegal": 1}
+        eventually(lambda: refusals(victim, liar) == wanted, f"in status: {wanted}")
+
     with running(victim, honest) as (one, _):
         port = one.event("started")["port"]
         refused = []
@@ -195,9 +209,26 @@ async def test_rel_d9_comparisons_without_end_are_refused_and_the_honest_device_
         assert refused[1] >= COMPARISONS - 1, refused
         told = [event for event in one.events if "too often" in event["text"]]
         assert 1 <= len(told) <= LINES_A_MINUTE, told
+        async with lying(liar, port) as peer:
+            begin = m.Begin(7, "journal", {}, {}, behind=False, count=0)
+            await peer.say(begin, begin)
+            last = await peer.hear(lambda message: False)
+            assert isinstance(last, m.Close)
+            assert last.code == "illegal"
+        await gone(one, liar, 3)
+        # What it did later, and that it is connected again, hides nothing of it; one more is counted at once.
+        async with lying(liar, port) as peer:
+            await peer.hear(lambda message: isinstance(message, m.Want))
+            known = peer.last(m.Want).stores["journal"].summary.known
+            await anyio.to_thread.run_sync(both_kinds, sum(refused))
+            await peer.say(m.Compare("journal", known, [m.Node(b"", [bytes(BYTES)] * FAN)]))
+            await anyio.to_thread.run_sync(both_kinds, sum(refused) + 1)
+            shown = " ".join(run_here("status", home=victim).out.split())
+            assert f"for up to an hour (refused {sum(refused) + 1} times" in shown
+            assert f"If it is in other hands: lottisync devices revoke {liar.name}" in shown
 
 
-async def test_sync_77_hosts_that_nobody_has_cost_no_row(three: list[Path]) -> None:
+async def test_sync_77_invented_hosts_are_not_stored(three: list[Path]) -> None:
     """SYNC-77, SYNC-34: nor does any other device hear of them."""
     liar, victim, honest = three
     with running(victim, honest) as (one, _):
@@ -218,7 +249,7 @@ async def test_sync_77_hosts_that_nobody_has_cost_no_row(three: list[Path]) -> N
         assert counted(honest, "hosts") - before[1] <= 2
 
 
-async def test_sync_77_forks_that_nobody_has_end_at_their_limit(three: list[Path]) -> None:
+async def test_sync_77_invented_forks_are_taken_up_to_a_limit(three: list[Path]) -> None:
     """SYNC-77: those that were taken on trust are the same on both other devices, and both go on."""
     liar, victim, honest = three
     with running(victim, honest) as (one, _):

@@ -4,7 +4,7 @@ from lottisync.daemon.overview import _in_step
 from lottisync.sync.peer import PeerState
 
 
-def test_cli_482_who_lacks_a_change_is_not_in_step() -> None:
+def test_cli_482_a_device_that_lacks_a_change_is_not_in_step() -> None:
     """CLI-482: `status` said both of one device, when a command had written since the daemon looked."""
     phone = PeerState("p", "phone", connected=True, in_step={"space": True, "journal": True})
     assert _in_step(phone, {})

@@ -189,7 +189,7 @@ signal.pause()
 
 
 def _is_gone(pid: int) -> bool:
-    """Nobody waits for a grandchild but the system, which may take its time."""
+    """Only the system waits for a grandchild, which may take a while."""
     stat = Path(f"/proc/{pid}/stat")
     try:
         return stat.read_text().rpartition(")")[2].split()[0] == "Z"

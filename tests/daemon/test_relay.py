@@ -4,14 +4,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
+import msgspec
 import pytest
 from tests.support import rounds
 from tests.support.command_line import eventually, run_here
 from tests.support.daemons import daemon
 from tests.support.nats_server import WHERE, Server
 
+import lottisync as ls
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
+from lottisync.device.home import Home
 from lottisync.relay import setting
 from lottisync.relay.circle import Circle
 from lottisync.relay.jetstream import JetStream
@@ -31,14 +34,20 @@ def homes(tmp_path: Path, server: Server) -> list[Path]:
     """Laptop and phone, paired; the relay was set on one of them before they met for the only time."""
     homes = [TaskHome.create(tmp_path / name, name) for name in ("laptop", "phone")]
     setting.write(homes[0].space, server.url, bytes(range(16)), clock.now())
-    for one, other in (homes, homes[::-1]):
-        one.members.add(other.name, other.key.certificate, clock.now())
-        Circle(one).announce(clock.now())  # as their daemons do when they start
-    for one, other in (homes, homes[::-1]):
-        rounds.pull(one, other, clock.now(), ["space"])
+    introduced(*homes)
     for home in homes:
         home.close()
     return [tmp_path / "laptop", tmp_path / "phone"]
+
+
+def introduced(one: Home, other: Home) -> None:
+    """They were paired, and connected once."""
+    both = (one, other), (other, one)
+    for each, peer in both:
+        each.members.add(peer.name, peer.key.certificate, clock.now())
+        Circle(each).announce(clock.now())  # as their daemons do when they start
+    for each, peer in both:
+        rounds.pull(each, peer, clock.now(), ["space"])
 
 
 def messages(server: Server) -> int:
@@ -74,6 +83,39 @@ def test_relay_46_daemons_that_are_never_up_together_share_tasks(homes: list[Pat
     assert sorted(titles(laptop)) == ["Buy milk", "Repair the bicycle"]
 
 
+class Recipe(msgspec.Struct, frozen=True):
+    id: str = ""
+    title: str = ""
+
+
+COOKBOOK = ls.schema("cookbook", [ls.EntityType("recipe", Recipe)])
+
+
+def test_relay_43_a_program_s_own_store_travels_like_ours(tmp_path: Path, server: Server) -> None:
+    """RELAY-43: two programs on the library, whose homes the daemon brings to the relay; they are never up together."""
+    devices = [ls.open(tmp_path / name, name=name, schemas=[COOKBOOK]) for name in ("laptop", "phone")]
+    setting.write(devices[0].space, server.url, bytes(range(16)), clock.now())
+    introduced(*devices)
+    with devices[0].write("cookbook", ls.HIGH) as tx:
+        soup = tx.add(Recipe(title="Soup"))
+    for device in devices:
+        device.close()
+    with daemon(tmp_path / "laptop"):
+        eventually(lambda: messages(server) >= 1, "the laptop's visit")
+    with daemon(tmp_path / "phone"):
+        eventually(lambda: "cookbook" in filled_stores(tmp_path / "phone"), "the phone's visit")
+    phone = ls.open(tmp_path / "phone", name="phone", schemas=[COOKBOOK])
+    with phone.read("cookbook") as book:
+        assert book.get(soup, Recipe) == Recipe(soup, "Soup")
+    phone.close()
+
+
+def filled_stores(home: Path) -> set[str]:
+    """The stores of a home that hold something."""
+    stores = run_here("status", "--json", home=home).json["stores"]
+    return {name for name, store in stores.items() if store["entities"] > 0}
+
+
 def test_relay_46_status_says_how_devices_stand_and_off_ends_it(homes: list[Path], server: Server) -> None:
     """RELAY-46"""
     laptop, _ = homes
@@ -85,7 +127,7 @@ def test_relay_46_status_says_how_devices_stand_and_off_ends_it(homes: list[Path
 
 
 def test_relay_46_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
-    """RELAY-46"""
+    """RELAY-46, RELAY-894"""
     TaskHome.create(tmp_path / "laptop", "laptop").close()
     home = tmp_path / "laptop"
     url = tmp_path / "url"
@@ -96,5 +138,6 @@ def test_relay_46_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
     failed = run_here("relay", "status", home=home)
     assert failed.code == 1
     assert "nats://127.0.0.1:9 cannot be used" in failed.err
+    assert "lottisync relay doctor" in failed.err
     assert "secret" not in failed.err
     assert run_here("relay", "set", "http://relay.example", home=home).code != 0

@@ -59,7 +59,7 @@ def test_cli_752_the_pauses_double_up_to_half_a_minute() -> None:
     assert slept == [2, 4, 8, 16, 30, 30, 2, 4, 2]
 
 
-def test_cli_754_what_ended_a_running_daemon_is_told_and_tried_from_the_beginning() -> None:
+def test_cli_754_what_ended_a_running_daemon_is_reported_and_the_pauses_begin_again() -> None:
     told: list[str] = []
     slept: list[float] = []
     waiting = Waiting(lambda code, error: told.append(code), sleep=slept.append)

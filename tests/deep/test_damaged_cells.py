@@ -68,7 +68,7 @@ def damage(home: Path, cell: Cell) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("number", range(FIRST, FIRST + COUNT))
 def test_rel_d7_a_damaged_cell_stops_nothing_beside_it(number: int, template: Homes, tmp_path: Path) -> None:
-    """STORE-101, REL-D2, REL-D7: every second one in a copied home."""
+    """STORE-101, STORE-942, REL-D2, REL-D7: every second one in a copied home."""
     homes, cell = template.copied(tmp_path), drawn(template, number)
     print(cell, "copied" if number % 2 else "in place")
     damage(homes.laptop, cell)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import BOUND_SECONDS, environment, run_here
+from tests.support.command_line import BOUND_SECONDS, environment, program, run_here
 from tests.support.daemons import Daemon
 
 CAN_MOUNT = subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode == 0
@@ -93,21 +93,12 @@ def test_rel_d11_a_daemon_starts_when_its_home_takes_writes_again(home: Path, ki
 def test_cli_750_a_daemon_starts_when_file_descriptors_are_free_again(home: Path, limit: int) -> None:
     """CLI-750, CLI-751, REL-D5: whatever it was that could not be opened."""
     call = [sys.executable, "-m", "lottisync", *ARGUMENTS, "--home", str(home)]
-    with subprocess.Popen(
-        ["sh", "-c", f'ulimit -Sn {limit}; exec "$@"', "sh", *call],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    ) as process:
-        try:
-            daemon = Daemon(home, process)
-            assert os.strerror(24) in daemon.event("no-descriptor")["text"]
-            hard = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)[1]
-            resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (min(hard, 1024) if hard > 0 else 1024, hard))
-            daemon.event("started")
-            assert run_here("task", "add", "Bread", home=home).code == 0
-            assert daemon.stop(signal.SIGTERM) == (0, "")
-        finally:
-            process.kill()
+    with program("sh", "-c", f'ulimit -Sn {limit}; exec "$@"', "sh", *call) as process:
+        daemon = Daemon(home, process)
+        assert os.strerror(24) in daemon.event("no-descriptor")["text"]
+        hard = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)[1]
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (min(hard, 1024) if hard > 0 else 1024, hard))
+        daemon.event("started")
+        assert run_here("task", "add", "Bread", home=home).code == 0
+        assert daemon.stop(signal.SIGTERM) == (0, "")
     assert [event["event"] for event in daemon.events].count("no-descriptor") == 1

@@ -71,7 +71,7 @@ def ask(folder: Path, device: str, *arguments: str) -> Any:
     return content(done.stdout)
 
 
-def test_every_step_is_told_in_order(story: tuple[Path, str]) -> None:
+def test_every_step_is_shown_in_order(story: tuple[Path, str]) -> None:
     """C-17, S1-62, S2-09, S2-10: proposed on one device, confirmed on another; two daemons bring it there."""
     places = [story[1].index(step) for step in STEPS]
     assert places == sorted(places)
@@ -117,7 +117,7 @@ def test_the_decisions_are_on_the_device_that_proposed(story: tuple[Path, str]) 
     assert all(decision["deviceId"] == ask(story[0], "phone", "status")["id"] for decision in decisions)
 
 
-def test_the_model_was_told_the_decisions_and_both_repeated_proposals_were_refused(story: tuple[Path, str]) -> None:
+def test_the_model_got_the_decisions_and_both_repeated_proposals_were_refused(story: tuple[Path, str]) -> None:
     """S1-55, S4-02: in the requests that the model's server recorded."""
     requests = [json.loads(line) for line in (story[0] / "requests.jsonl").read_text().splitlines()]
     last = requests[-1]["messages"]

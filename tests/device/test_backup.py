@@ -2,7 +2,8 @@
 
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -131,6 +132,33 @@ def test_backup_5_the_newest_is_restored(house: House, tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
 
 
+def test_copy_940_a_restored_store_takes_a_new_host_even_in_the_same_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """COPY-940: a disk gives the number of a removed file to the next one, and the stores looked like the lost ones;
+    what they wrote then parted from what the others had."""
+    monkeypatch.setattr("lottisync.store.store.file_identity", lambda file: "the same file")
+    lost = House(tmp_path / "lost", b"\x02" * 32)
+    lost.write("a")
+    lost.back_up(tmp_path / "backups")
+    lost.write("b")
+    hosts = _hosts(lost.home)
+    lost.home.close()
+    shutil.rmtree(lost.folder)
+    backup.restore(tmp_path / "backups", lost.folder)
+    with closing(Home.open(lost.folder, [JOURNAL, AGENT_STORE])) as again:
+        assert [name for name, host in _hosts(again).items() if host == hosts[name]] == []
+
+
+def _hosts(home: Home) -> Mapping[str, str]:
+    """Per store the host that it writes under next."""
+    hosts: dict[str, str] = {}
+    for name, store in home.stores.items():
+        with store.transaction(NOON, HIGH) as tx:
+            hosts[name] = tx.host
+    return hosts
+
+
 def _without_journal(folder: Path) -> None:
     (folder / "journal.sqlite").unlink()
 
@@ -196,3 +224,24 @@ def test_backup_5_a_home_that_exists_is_left_as_it_is(house: House, tmp_path: Pa
     with pytest.raises(Problem, match="exists and is not empty"):
         backup.restore(tmp_path / "backups", house.folder)
     assert dump(house.journal) == before
+
+
+def test_backup_950_each_backup_of_one_second_gets_a_name(house: House, tmp_path: Path) -> None:
+    """BACKUP-950, BACKUP-4: it was refused; the later one counts as newer, also the eleventh."""
+    made = [backup.back_up(house.home, tmp_path / "backups", NOON) for _ in range(11)]
+    first = made[0].folder.name
+    assert [each.folder.name for each in made[:3]] == [first, f"{first}-2", f"{first}-3"]
+    assert [each.folder for each in backup.backups(tmp_path / "backups")] == [each.folder for each in made]
+    gone = backup.rotate(tmp_path / "backups", house.home.id, 2)
+    assert [each.folder for each in gone] == [each.folder for each in made[:-2]]
+    assert backup.restore(tmp_path / "backups", tmp_path / "new").folder == made[-1].folder
+
+
+def test_backup_950_two_programs_in_one_second_do_not_share_a_folder(house: House, tmp_path: Path) -> None:
+    """BACKUP-950: the folder in which another program builds its backup stays as it is."""
+    at = backup.back_up(house.home, tmp_path / "elsewhere", NOON).folder.name
+    building = tmp_path / "backups" / f".{at}.new"
+    building.mkdir(parents=True)
+    (building / "half").write_bytes(b"of another")
+    assert backup.back_up(house.home, tmp_path / "backups", NOON).folder.name == f"{at}-2"
+    assert (building / "half").read_bytes() == b"of another"

@@ -40,7 +40,7 @@ def test_store_40_space_leads_and_the_order_of_the_list_is_that_of_delivery(path
     assert names(path, PANTRY, COOKBOOK) == ["space", "pantry", "cookbook"]
 
 
-def test_store_40_stores_that_nobody_lists_follow_in_the_order_of_their_program(path: Path) -> None:
+def test_store_40_stores_that_no_program_lists_here_follow_in_the_order_of_their_own(path: Path) -> None:
     assert names(path) == ["space", "pantry", "cookbook"]
     assert names(path, COOKBOOK, PANTRY) == ["space", "cookbook", "pantry"]
     assert names(path) == ["space", "cookbook", "pantry"]

@@ -93,7 +93,9 @@ async def test_meet_27_an_invitation_is_answered_at_its_port_by_the_program_that
     assert ("joined", "phone joined by invitation 1") in inviting.said
 
 
-async def test_meet_28_who_comes_late_hears_that_it_was_used_also_after_a_restart(inviting: Inviting) -> None:
+async def test_meet_28_a_late_device_hears_that_the_invitation_was_used_also_after_a_restart(
+    inviting: Inviting,
+) -> None:
     """MEET-21: it pairs one device, once."""
     inviting.give_out()
     async with inviting.serving():
@@ -109,7 +111,9 @@ async def test_meet_28_who_comes_late_hears_that_it_was_used_also_after_a_restar
         assert refused.value.code == "used"
 
 
-async def test_meet_28_who_comes_late_hears_that_it_has_expired_until_it_is_forgotten(inviting: Inviting) -> None:
+async def test_meet_28_a_late_device_hears_that_the_invitation_has_expired_until_it_is_forgotten(
+    inviting: Inviting,
+) -> None:
     """MEET-305: MEET-22: by the clock of the device that made it."""
     inviting.give_out()
     async with inviting.serving():

@@ -34,7 +34,7 @@ def names(home: Home) -> list[str]:
 
 
 @pytest.mark.parametrize("pairs", list(permutations([(0, 1), (1, 2), (2, 0)], 2)))
-def test_cli_95_three_devices_of_one_name_are_told_apart(tmp_path: Path, pairs: list[tuple[int, int]]) -> None:
+def test_cli_95_three_devices_of_one_name_get_different_names(tmp_path: Path, pairs: list[tuple[int, int]]) -> None:
     """Two of them were given the same number, where each was paired with another one."""
     homes = [Home.create(tmp_path / str(number), "laptop") for number in range(3)]
     for one, other in pairs:  # neither knows of the third yet

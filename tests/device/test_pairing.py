@@ -36,7 +36,7 @@ def test_two_devices_know_each_other_afterwards(tmp_path: Path) -> None:
         home.close()
 
 
-def test_a_wrong_code_pairs_nobody(tmp_path: Path) -> None:
+def test_a_wrong_code_pairs_no_device(tmp_path: Path) -> None:
     laptop, phone = homes(tmp_path)
 
     async def scenario() -> None:

@@ -1,6 +1,6 @@
 """Taking back what was done here, and never a later write: CLI-140 to CLI-146."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -337,10 +337,9 @@ def carry_out(tx: Transaction, writes: list[tuple[str, str, int, bool]]) -> None
             tx.delete(ident)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(ACT, min_size=1, max_size=5))
-def test_cli_140_law_every_act_followed_by_undo_changes_nothing(history: list[Any]) -> None:
-    """CLI-140, CLI-141: whatever was done before; and to undo that is to have done it."""
+def lived(history: list[Any], take_back: Callable[[Store, int], int]) -> None:
+    """Every act of a history, taken back: then all is as it was before. To take that back is to have done the act.
+    `take_back` gives the number of the undo."""
     with TemporaryDirectory() as folder:
         store = new_store(Path(folder))
         for writes in history:
@@ -350,15 +349,22 @@ def test_cli_140_law_every_act_followed_by_undo_changes_nothing(history: list[An
             after = views(store)
             with store.reading() as reader:
                 newest = acts.newest(reader, 1)
-            if not newest or newest[0].undone_by is not None or newest[0].undoes is not None:
+            if not newest or not newest[0].open or newest[0].undoes is not None:
                 continue
-            undone = undo(store)
+            undone = take_back(store, newest[0].n)
             assert views(store) == before
-            undo(store, number=undone.n)
+            take_back(store, undone)
             assert views(store) == after
         with store.reading() as reader:
             assert broken_invariants(reader) == []
         store.close()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(ACT, min_size=1, max_size=5))
+def test_cli_140_law_every_act_followed_by_undo_changes_nothing(history: list[Any]) -> None:
+    """CLI-140, CLI-141: whatever was done before; and to undo that is to have done it."""
+    lived(history, lambda store, number: undo(store, number=number).n)
 
 
 def undone_in_parts(store: Store, number: int, after: int) -> int:
@@ -384,25 +390,9 @@ def undone_in_parts(store: Store, number: int, after: int) -> int:
 )
 def test_cli_601_law_an_interrupted_undo_comes_to_what_a_whole_one_does(history: list[Any], after: int) -> None:
     """CLI-600, CLI-601: whatever was done before, and done again."""
-    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reversal, "BATCH", 1)
-        store = new_store(Path(folder))
-        for writes in history:
-            before = views(store)
-            with acts.acting(store, NOON, HERE, "wrote") as tx:
-                carry_out(tx, writes)
-            after_it = views(store)
-            with store.reading() as reader:
-                newest = acts.newest(reader, 1)
-            if not newest or not newest[0].open or newest[0].undoes is not None:
-                continue
-            undone = undone_in_parts(store, newest[0].n, after)
-            assert views(store) == before
-            undone_in_parts(store, undone, after)
-            assert views(store) == after_it
-        with store.reading() as reader:
-            assert broken_invariants(reader) == []
-        store.close()
+        lived(history, lambda store, number: undone_in_parts(store, number, after))
 
 
 @settings(max_examples=60, deadline=None)

@@ -193,3 +193,21 @@ def test_both_of_two_concurrent_edits_are_kept_and_can_be_settled(tmp_path: Path
         tx.edit(soup, serves=8)
     send(phone.store, laptop.store)
     assert laptop.get(soup) == Recipe(soup, "Hot red soup", 8)
+
+
+class Oddity(msgspec.Struct, frozen=True):
+    id: str = ""
+    kind: str = ""
+    entity: str = ""
+
+
+def test_fields_may_be_called_as_our_own_arguments_are(tmp_path: Path) -> None:
+    oddities = schema("oddities", [EntityType("oddity", Oddity, subtype="kind")])
+    store = Store.create(tmp_path / "oddities.sqlite", oddities, minting(1))
+    with store.transaction(NOON, HIGH) as tx:
+        writing = Writing(tx, lambda now: "1")
+        ident = writing.add(Oddity(kind="a"))
+        writing.edit(ident, kind="b", entity="c")
+    with store.reading() as reader:
+        assert Reading(reader).find(Oddity, kind="b") == [Oddity(id="1", kind="b", entity="c")]
+    store.close()

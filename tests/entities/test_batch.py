@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.batches import CHANGES, HOSTS, hostile, plain_entities
 
-from lottisync.causality.hlc import Hlc
+from lottisync.causality.hlc import MAX_MILLIS, MAX_TICKS, Hlc
+from lottisync.causality.vector_clock import MAX_COUNTER
 from lottisync.entities import batch, version
 from lottisync.entities.batch import Columns
 from lottisync.entities.entity import Entity
@@ -62,6 +63,17 @@ def test_ent_10_one_fault_in_one_version_and_there_is_no_plain_batch(part: int) 
         {"clock": GOOD.clock[:-1] + b',"cccccccccccccccc":9007199254740992}'},
         {"clock": GOOD.clock[:-1] + b',"host":1}'},
         {"document": b"{}"},
+        {"document": b"{}", "stamps": b'[[0,2000,0,"bbbbbbbbbbbbbbbb",1],{},{}]'},
+        # Two stamps, each of one path: the greater one is the base.
+        {
+            "document": b'{"a":"x","due":1}',
+            "stamps": b'[[0,2000,0,"bbbbbbbbbbbbbbbb",1],{"a":[1,1000,3,"aaaaaaaaaaaaaaaa",2]},{}]',
+        },
+        # The base is named once more, beside others.
+        {
+            "document": b'{"a":1,"b":1,"c":1,"d":1,"e":1}',
+            "stamps": b'[[1,1000,3,"aaaaaaaaaaaaaaaa",2],{"a":[1,1000,3,"aaaaaaaaaaaaaaaa",2]},{}]',
+        },
         {"document": GOOD.document.replace(b'"x"', b"1.0", 1)},
         {"document": GOOD.document.replace(b'"x"', b"9007199254740992", 1)},
         {"document": GOOD.document.replace(b'"title"', b'"ti tle"')},
@@ -102,6 +114,14 @@ def test_ent_10_what_is_good_and_plain_comes_out_as_if_opened_singly(entities: l
     assert found.times() == (list(map(min, millis)), list(map(max, millis)))
 
 
+@pytest.mark.parametrize(("millis", "ticks"), [(0, 0), (0, MAX_TICKS), (MAX_MILLIS, 0), (MAX_MILLIS, MAX_TICKS)])
+def test_ent_10_the_first_and_the_last_reading_and_counter_are_plain(millis: int, ticks: int) -> None:
+    """ENT-10, CAUS-2: a batch that was opened one by one for them would cost four times as much."""
+    stamp = Stamp(1, millis, ticks, HOSTS[0], MAX_COUNTER)
+    registers = Registers.of({"title": (Write(stamp, b'"x"'),)})
+    assert batch.plain([version.close(Entity("t1", "task", {HOSTS[0]: MAX_COUNTER}, registers))]) is not None
+
+
 def of_size(size: int) -> Version:
     """A good version with the longest names, of which clock, stamps and document have this size."""
 
@@ -125,7 +145,7 @@ def test_ent_10_the_largest_version_is_plain_and_what_is_larger_is_not() -> None
 
 
 def test_columns_of_different_lengths_are_refused_and_not_cut() -> None:
-    """A column that is cut would leave an entity out without a word."""
+    """A column that is cut would leave an entity out silently."""
     with pytest.raises(ValueError, match="zip"):
         batch.first(["a", "b"], ["task", "task"], 1, [Hlc(1, 0)], HOSTS[0], [1, 2], [b'{"a":1}'] * 2)
     with pytest.raises(ValueError, match="zip"):
@@ -148,12 +168,15 @@ def test_a_version_with_siblings_is_good_and_not_plain() -> None:
     assert batch.plain([*OTHERS, contested]) is None
 
 
-def edited(**changes: bytes) -> Version:
+NEXT = Stamp(1, 3_000, 0, HOSTS[0], 3)
+
+
+def edited(by: Stamp = NEXT, **changes: bytes) -> Version:
     """`GOOD`, of which these values were written by someone who had seen it."""
-    by = Stamp(1, 3_000, 0, HOSTS[0], 3)
     values: dict[str, tuple[Write, ...]] = {"a": (Write(STAMP, b'"x"'),), "b": (Write(STAMP, b'"x"'),)}
     values |= {path: (Write(by, value),) for path, value in changes.items()}
-    return version.close(Entity("t1", "task", {HOSTS[0]: 3, HOSTS[1]: 1}, Registers.of(values)))
+    clock = {HOSTS[0]: 2, HOSTS[1]: 1} | {by.host: by.counter}
+    return version.close(Entity("t1", "task", clock, Registers.of(values)))
 
 
 def edits(incoming: Version, stored: Version) -> bool:
@@ -170,3 +193,20 @@ def test_store_644_what_is_no_usual_edit_of_what_is_here() -> None:
     for part in ("clock", "stamps", "document"):
         assert not edits(whole, msgspec.structs.replace(GOOD, **{part: b'{"\xff":1'}))
     assert not edits(edited(title=b'"y"'), GOOD)
+    more = msgspec.structs.replace(GOOD, clock=b'{"%b":1,%b' % (HOSTS[2].encode(), GOOD.clock[1:]))
+    assert is_good(more)
+    assert not edits(whole, more), "what is here has seen a write that has left nothing, and what came has not"
+    no_text = GOOD.document.replace(b'"title":"x"', b'"title":"\xff"')
+    assert not edits(whole, msgspec.structs.replace(GOOD, document=no_text)), "also if what cannot be read is replaced"
+    assert not edits(whole, msgspec.structs.replace(GOOD, type="label"))
+    assert not edits(whole, msgspec.structs.replace(GOOD, stamps=GOOD.stamps.replace(b"{}]", b'{"due":[]}]')))
+    plain = batch.plain([whole])
+    assert plain is not None
+    assert batch.edits(plain, {}) == {}
+
+
+def test_store_645_what_is_a_usual_edit_of_what_is_here() -> None:
+    """STORE-645: one path, all of them, and the first write of a device."""
+    assert edits(edited(title=b'"y"', due=b"2"), GOOD)
+    assert edits(edited(a=b"1", b=b"2", title=b'"y"', due=b"2"), GOOD)
+    assert edits(edited(Stamp(1, 3_000, 0, HOSTS[2], 1), title=b'"y"', due=b"2"), GOOD)

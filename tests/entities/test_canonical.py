@@ -16,6 +16,7 @@ from lottisync.entities.canonical import (
     check,
     decode,
     decode_document,
+    decode_documents,
     encode,
     encode_each,
     encode_normal,
@@ -54,6 +55,7 @@ def test_every_json_reader_can_read_it(value: Any) -> None:
         ({"\U0001f600": 1, "\uffff": 2, "z": 3}, b'{"z":3,"\xef\xbf\xbf":2,"\xf0\x9f\x98\x80":1}'),
         ('"\\\b\t\n\f\r\x00\x1f/\x7f\u2028é', b'"\\"\\\\\\b\\t\\n\\f\\r\\u0000\\u001f/\x7f\xe2\x80\xa8\xc3\xa9"'),
         (1.0, b"1"),
+        (float(MAX_EXACT), b"9007199254740991"),
         (-0.0, b"0"),
         (float(2**53), b"9007199254740992.0"),
         (0.00001, b"0.00001"),
@@ -155,6 +157,15 @@ def test_a_document_is_checked_at_once_as_its_values_are_one_by_one(values: dict
         return
     document = decode_document(raw)
     assert {key: encode(value) for key, value in document.items()} == {k: encode(v) for k, v in values.items()}
+
+
+def test_ent_9_many_documents_are_checked_as_each_of_them_is() -> None:
+    """ENT-9: simple ones at once."""
+    good = [b'{"a":1,"title":"x"}', b'{"a":true}']
+    assert decode_documents(good) == [{"a": 1, "title": "x"}, {"a": True}]
+    for odd in (b'{"a": 1}', b'{"b":1,"a":2}', b'{"a":1,"a":2}'):
+        with pytest.raises(NotCanonical, match="not in canonical form"):
+            decode_documents([good[0], odd])
 
 
 @pytest.mark.parametrize(

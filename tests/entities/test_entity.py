@@ -12,9 +12,11 @@ from lottisync.entities.entity import (
     DELETED_AT,
     HIGH,
     LOW,
+    Deletion,
     Entity,
     EqualDots,
     deletion,
+    has_conflict,
     has_unseen_edit,
     is_clean_tombstone,
     is_deleted,
@@ -83,7 +85,7 @@ def test_join_only_adds_to_what_was_seen(states: tuple[Entity, Entity]) -> None:
 
 @given(histories())
 @examples(200)
-def test_every_replica_holds_what_nobody_overwrote_and_nothing_else(history: History) -> None:
+def test_every_replica_holds_what_was_not_overwritten_and_nothing_else(history: History) -> None:
     """MERGE-2, against the reference."""
     for replica, state in history.now.items():
         assert dict(state.entity.registers) == history.reference.registers((replica, ENTITY))
@@ -144,6 +146,7 @@ def test_two_devices_one_register() -> None:
     met = join(laptop, phone)
     assert met.value("title") == "Boiler service"
     assert met.conflicts() == {"title": ["Boiler!"]}
+    assert has_conflict(met)
     later = wrote(met, 0, {"title": "Service"}, millis=2)
     assert later.conflicts() == {}
     assert join(phone, later).value("title") == "Service"
@@ -155,6 +158,7 @@ def test_siblings_of_equal_value_are_no_conflict() -> None:
     met = join(wrote(start, 0, {"title": "same"}), wrote(start, 1, {"title": "same"}))
     assert len(met.registers["title"]) == 2
     assert met.conflicts() == {}
+    assert not has_conflict(met)
 
 
 def test_a_concurrent_agent_write_never_wins() -> None:
@@ -232,6 +236,7 @@ def test_a_deletion_and_an_edit_it_had_not_seen(deleter: int, editor: int, is_go
     met = join(tombstone, edited)
     assert is_deleted(met) == is_gone
     assert met.conflicts() == {DELETED_AT: [{"at": AT, "seen": {A: 1}}]}
+    assert has_conflict(met)
     assert not is_clean_tombstone(met)
 
 
@@ -274,6 +279,7 @@ def test_concurrent_deletions_are_no_conflict() -> None:
     met = join(deleted(start, 0), deleted(start, 1))
     assert len(met.registers[DELETED_AT]) == 2
     assert met.conflicts() == {}
+    assert not has_conflict(met)
     assert is_clean_tombstone(met)
 
 
@@ -328,6 +334,24 @@ def test_a_deletion_holds_its_time_and_what_was_seen() -> None:
     )
     later = b'{"at":"2026-01-01T00:00:00.000Z","by":"x","seen":{"0000000000000001":1}}'
     assert is_clean_tombstone(wrote(wrote(ABSENT, 0, {"title": "x"}), 0, {DELETED_AT: later}))
+
+
+def test_a_deletion_may_say_that_it_has_seen_nothing_of_a_host() -> None:
+    """ENT-12: a counter of 0 is one, though no clock of ours has it."""
+    value = b'{"at":"x","seen":{"0000000000000001":0}}'
+    assert is_deleted(wrote(wrote(ABSENT, 0, {"title": "x"}), 0, {DELETED_AT: value}))
+
+
+def test_an_entity_and_a_deletion_are_values() -> None:
+    """MERGE-1: what was joined once is not changed by who holds it."""
+    for made in (wrote(ABSENT, 0, {"title": "x"}), Deletion(AT, {})):
+        with pytest.raises(AttributeError):
+            setattr(made, made.__struct_fields__[0], "other")
+
+
+def test_the_two_precedences_are_those_that_are_stored() -> None:
+    """CAUS-10: they are in every stamp of every store."""
+    assert (LOW, HIGH) == (0, 1)
 
 
 def test_an_absent_field_and_a_null_one_read_alike() -> None:

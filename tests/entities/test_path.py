@@ -108,6 +108,22 @@ def test_the_values_of_a_flat_document_are_in_normal_form() -> None:
             flatten(odd)
 
 
+@pytest.mark.parametrize("number", [MAX_EXACT + 1, -MAX_EXACT - 1])
+def test_a_whole_number_that_not_every_reader_holds_is_refused(number: int) -> None:
+    """ENT-7: also as the value of a field of its own."""
+    assert flatten({"x": MAX_EXACT, "y": -MAX_EXACT}) == {"x": MAX_EXACT, "y": -MAX_EXACT}
+    with pytest.raises(NotCanonical, match="integers go from"):
+        flatten({"x": number})
+
+
+def test_an_unfit_path_among_others_is_refused() -> None:
+    """ENT-3"""
+    with pytest.raises(PathError, match="a path is"):
+        path.validate(("title", "1st"))
+    with pytest.raises(PathError, match="a path is"):
+        flatten({"title": "x", "1st": 1})
+
+
 def test_an_unfit_key_is_refused_where_it_is_written() -> None:
     """ENT-3"""
     with pytest.raises(PathError):
@@ -121,6 +137,7 @@ def test_an_unfit_key_is_refused_where_it_is_written() -> None:
         ({"labels/bug": False, "labels": {"ui": True, "bug": True}}, "labels/bug"),
         ({"labels": {"bug": None}, "labels/bug": None, "title": "x"}, "labels/bug"),
         ({"labels": {"a/b": True}, "labels/a~1b": True}, "labels/a~1b"),
+        ({"estimate": 5, "labels": {"bug": True}, "labels/bug": False, "labels/x": {"deep": 1}}, "labels/bug"),
     ],
 )
 def test_a_register_that_is_named_twice_is_refused(fields: dict[str, Any], twice: str) -> None:

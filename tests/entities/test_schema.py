@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lottisync.entities.schema import EntityType, derived_id, link_id, schema
+from lottisync.entities.schema import EntityType, StoreSchema, derived_id, link_id, schema
 from lottisync.entities.version import validated_id
 
 
@@ -77,3 +77,35 @@ def test_store_401_a_type_that_its_struct_does_not_fit_is_refused_where_it_is_de
 
 def test_store_401_what_fits_is_a_type() -> None:
     assert EntityType("note", Note, owner="taskId", together=(("id", "taskId"),)).view is Note
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"name": "My store"}, "a store has a name of small letters"),
+        ({"owner_column": "owner"}, "owner's column has a name like recipe_id"),
+        ({"indexes": {"By Owner": "owner_id"}}, "an index has a name of small letters"),
+        ({"indexes": {"title": "title"}}, "an index is over created_at, .*, not 'title'"),
+        ({"version": 0}, "version is 1 or more, not 0"),
+    ],
+)
+def test_store_39_a_schema_that_cannot_be_one_is_refused_where_it_is_declared(given: dict[str, Any], said: str) -> None:
+    """STORE-39"""
+    with pytest.raises(ValueError, match=said):
+        schema(**({"name": "book", "types": [EntityType("note")]} | given))
+
+
+def test_store_39_the_first_version_is_1_and_every_column_may_be_indexed() -> None:
+    """STORE-39: with or without `desc`."""
+    note = EntityType("note", together=(("from", "to"), ("a", "b")))
+    assert schema("book", [note]).version == StoreSchema("book", {}, "owner_id", {}).version == 1
+    assert schema("book", [note], version=1, indexes={"new": "owner_id, created_at desc"}).indexes
+    assert [note.written_with(field) for field in ("to", "a", "other")] == [("from", "to"), ("a", "b"), ("other",)]
+    assert not note.link
+
+
+@pytest.mark.parametrize("declared", [EntityType("note"), schema("book", [])])
+def test_what_was_declared_is_not_changed(declared: msgspec.Struct) -> None:
+    """STORE-39: it was checked when it was made, and many stores go by one."""
+    with pytest.raises(AttributeError):
+        setattr(declared, "name", "My store")  # noqa: B010 - which mypy would refuse as it stands

@@ -15,11 +15,14 @@ from lottisync.entities.version import (
     MAX_DOCUMENT,
     MAX_VERSION,
     BadVersion,
+    Damaged,
     Version,
     adds_to_digest,
+    clock_of,
     close,
     open_foreign,
     open_stored,
+    validated_names,
 )
 
 A, B, C = HOSTS
@@ -114,6 +117,35 @@ def test_a_clean_tombstone_adds_nothing_to_a_digest() -> None:
     assert adds_to_digest(Entity("t1", "task", {A: 2, B: 1}, Registers.of(unseen)))
 
 
+def test_a_version_is_a_value_of_five_parts_and_no_more() -> None:
+    """ENT-8: in a frame, too."""
+    parts = msgspec.msgpack.decode(msgspec.msgpack.encode(GOOD))
+    assert parts == list(msgspec.structs.astuple(GOOD))
+    assert GOOD.size() == sum(map(len, parts))
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.msgpack.decode(msgspec.msgpack.encode([*parts, b""]), type=Version)
+    with pytest.raises(AttributeError):
+        setattr(GOOD, "id", "t2")  # noqa: B010 - mypy refuses it, too
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        altered("clock", b"{", b""),
+        altered("stamps", b"[", b""),
+        altered("stamps", b'"d"', b'"\xff"'),
+        altered("document", b"{", b""),
+        altered("document", b'"x"', b'"\xff"'),
+    ],
+    ids=["clock", "stamps", "sibling", "document", "value"],
+)
+def test_a_stored_version_that_is_damaged_is_a_problem_with_its_id(damaged: Version) -> None:
+    """ENT-10: also where only a value is, which is decoded later."""
+    with pytest.raises(Damaged) as found:
+        open_stored(damaged)
+    assert (found.value.code, found.value.hint, found.value.arguments["entity"]) == ("damaged-row", "mend", "t1")
+
+
 # -- a foreign version
 
 
@@ -169,6 +201,91 @@ def test_a_version_of_one_write_with_one_fault_is_refused(part: str, old: bytes,
     assert old in good
     with pytest.raises(BadVersion):
         open_foreign(msgspec.structs.replace(SINGLE, **{part: good.replace(old, new, 1)}))
+
+
+def written_by(stamp: Stamp) -> Version:
+    """A version of one write, of a device that had written twice."""
+    return close(Entity("t1", "task", {A: 2}, Registers.of({"title": (Write(stamp, b'"x"'),)})))
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        Stamp(LOW, 0, 0, A, 1),
+        Stamp(HIGH, 2**48 - 1, 0, A, 2),
+        Stamp(HIGH, 0, 2**16 - 1, A, 2),
+    ],
+)
+def test_the_ends_of_a_stamps_ranges_are_taken(end: Stamp) -> None:
+    """ENT-10"""
+    assert open_foreign(written_by(end)) == open_stored(written_by(end))
+
+
+@pytest.mark.parametrize(
+    "beyond",
+    [
+        Stamp(-1, 7, 0, A, 2),
+        Stamp(2, 7, 0, A, 2),
+        Stamp(HIGH, -1, 0, A, 2),
+        Stamp(HIGH, 2**48, 0, A, 2),
+        Stamp(HIGH, 7, -1, A, 2),
+        Stamp(HIGH, 7, 2**16, A, 2),
+        Stamp(HIGH, 7, 0, A, 0),
+        Stamp(HIGH, 7, 0, A, 3),
+        Stamp(HIGH, 7, 0, B, 1),
+    ],
+)
+def test_a_stamp_beyond_its_ranges_is_refused(beyond: Stamp) -> None:
+    """ENT-10, CAUS-16: nor is the first write taken of a host that the clock lacks."""
+    with pytest.raises(BadVersion):
+        open_foreign(written_by(beyond))
+
+
+def test_a_stamp_that_is_named_although_it_is_the_base_is_refused() -> None:
+    """ENT-9: of three registers, where the base is plain to see."""
+    three = {path: (Write(stamp(0, 2), b"1"),) for path in ("due", "labels/bug", "title")}
+    good = close(Entity("t1", "task", {A: 2}, Registers.of(three)))
+    open_foreign(good)
+    named = good.stamps.replace(b"{}", b'{"due":[1,7,0,"0000000000000001",2]}', 1)
+    with pytest.raises(BadVersion):
+        open_foreign(msgspec.structs.replace(good, stamps=named))
+
+
+def test_the_clock_of_a_version_is_read_although_nothing_else_is_readable() -> None:
+    """ENT-10"""
+    unreadable = msgspec.structs.replace(GOOD, type="", stamps=b"", document=b"")
+    assert clock_of(unreadable) == {A: 2, B: 1}
+    once = msgspec.structs.replace(unreadable, clock=b'{"0000000000000001":1}')
+    assert clock_of(once) == {A: 1}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "empty id",
+        "id with a quote",
+        "id too long",
+        "clock is no object",
+        "clock is no JSON",
+        "clock is empty",
+        "clock counts from 0",
+        "clock counter over 2^53-1",
+        "clock counter is text",
+        "clock host in capitals",
+    ],
+)
+def test_a_version_whose_id_or_clock_cannot_be_read_has_no_clock(fault: str) -> None:
+    """ENT-1, ENT-10"""
+    with pytest.raises(BadVersion):
+        clock_of(FAULTS[fault])
+
+
+def test_of_many_ids_and_types_each_is_looked_at() -> None:
+    """ENT-1, ENT-10"""
+    validated_names(["t1", "t2"], ["task", "note", "task"])
+    for ids, types in ((["t1", ".t"], ["task"]), (["t1"], ["task", "no te"])):
+        with pytest.raises(BadVersion):
+            validated_names(ids, types)
 
 
 @pytest.mark.parametrize("ident", ["t", "T1._:-", "0" * 128])

@@ -112,6 +112,21 @@ class Shown(msgspec.Struct, frozen=True):
     minutes: int | None = None
 
 
+def test_a_stored_document_with_a_map_reads_as_the_entity_does() -> None:
+    """ENT-13: alone and among others; a key of a map is a path of its own."""
+    made = entity({"title": "x", "labels": {"l1": True}})
+    document = version.close(made).document
+    assert view(made, Task).labels == {"l1": True}
+    assert view_stored("t1", document, Task) == view(made, Task)
+    assert views_stored([("t1", document)] * 2, Task) == [view(made, Task)] * 2
+
+
+def test_a_number_at_the_end_of_a_document_is_read_whole() -> None:
+    """ENT-13: the id is put behind it."""
+    assert view_stored("t1", b'{"minutes":12}', Shown) == Shown("t1", "", 12)
+    assert views_stored([("t1", b'{"minutes":12}')], Shown) == [Shown("t1", "", 12)]
+
+
 PLAIN = [(f"t{number}", b'{"minutes":%d,"title":"x"}' % number) for number in range(2 * BATCH + 1)]
 ODD = [("odd", b'{"minutes":"ten","title":"odd"}'), ("none", b"{}"), ("named", b'{"id":"t9","title":"y"}')]
 
@@ -144,7 +159,7 @@ def test_a_damaged_document_is_not_read_into_its_neighbours(damage: bytes) -> No
 
 
 def test_two_damaged_documents_that_make_up_for_each_other_are_found() -> None:
-    """STORE-29: as many elements as documents, and none of them whose it seems."""
+    """STORE-29: there are as many elements as documents, and none is of the document in its place."""
     split, joined = b'{"title":"a","id":"x"},{"title":"b"}', b'{"x":[{"y":1}'
     documents = [("one", split), ("two", joined), ("three", b"]}")]
     with pytest.raises(msgspec.DecodeError):

@@ -16,7 +16,7 @@ A, B = "a" * 64, "b" * 64
 
 
 @given(secrets, secrets, nonces)
-def test_meet_241_who_holds_the_secret_knows_whose_announcement_it_is(mine: bytes, other: bytes, nonce: bytes) -> None:
+def test_meet_241_a_device_with_the_secret_recognises_the_announcement(mine: bytes, other: bytes, nonce: bytes) -> None:
     value = announcement(mine, nonce)
     assert recognised(value, {A: mine}) == A
     if mine != other:
@@ -36,7 +36,7 @@ def test_meet_8_two_values_of_one_device_share_nothing_that_can_be_seen(
 
 
 @given(st.text(max_size=40))
-def test_meet_9_a_value_that_somebody_invents_is_nobodys(value: str) -> None:
+def test_meet_9_an_invented_value_is_recognised_as_no_device(value: str) -> None:
     assert recognised(value, {A: b"\x01" * 16}) is None
 
 
@@ -49,7 +49,7 @@ def test_meet_7_the_value_to_the_byte() -> None:
             announcement(*bad)
 
 
-def test_meet_10_who_is_revoked_was_never_told_the_secret_that_follows() -> None:
+def test_meet_10_each_set_of_removed_devices_has_a_secret_of_its_own() -> None:
     """One secret for each set of devices that are out; and each device has its own."""
     keys = [DeviceKey.from_seed(bytes([number]) * 32) for number in (1, 2)]
     sets: list[tuple[str, ...]] = [(), (A,), (B,), (A, B)]

@@ -155,7 +155,7 @@ def test_what_is_no_device_certificate_is_refused(certificate: bytes, complaint:
         verify(certificate, bytes(64), b"")
 
 
-def test_a_certificate_nobody_of_that_key_signed_is_refused() -> None:
+def test_a_certificate_that_another_key_has_signed_is_refused() -> None:
     """ID-5"""
     assert device_id_of(made_by_hand(ed25519, ed25519))
     impostor = Ed25519PrivateKey.from_private_bytes(b"i" * 32)
@@ -265,6 +265,6 @@ def test_id_20_a_name_cannot_move_anything(name: str) -> None:
 
 @pytest.mark.parametrize("name", [" ", "\u200b", "\u3164", "\u00a0\u2800", "\U000e0041", "\ufe0f\u200d", "\u115f "])
 def test_id_21_a_name_can_be_seen(name: str) -> None:
-    """ID-21, REL-D13: a device whose name nobody can see cannot be told from another."""
+    """ID-21, REL-D13: a device whose name cannot be seen cannot be distinguished from another."""
     with pytest.raises(IdentityError, match="can be seen"):
         parse_device_name(name)

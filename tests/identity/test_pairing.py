@@ -143,7 +143,7 @@ def same(message: bytes) -> bytes:
         (same, lambda m: altered(m, nonce=bytes(32))),
     ],
 )
-def test_whoever_stands_between_is_found_out(
+def test_a_third_party_between_the_two_is_detected(
     bend_hello: Callable[[bytes], bytes], bend_reply: Callable[[bytes], bytes]
 ) -> None:
     """PAIR-9: the certificate in the Reply is always Mallory's here, for it is hers that TLS showed."""
@@ -230,7 +230,7 @@ def test_pairing_with_oneself_is_refused() -> None:
 
 
 def test_a_run_is_used_up_when_it_begins() -> None:
-    """PAIR-5, PAIR-6: who hangs up after the Reply has had a guess all the same."""
+    """PAIR-5, PAIR-6: a peer that hangs up after the Reply has used an attempt, too."""
     code = offer()
     for left in (2, 1, 0):
         shown(code).receive(typed().start(), NOW)

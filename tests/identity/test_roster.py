@@ -155,7 +155,7 @@ def test_a_forged_signature_is_as_no_record(records: list[MembershipRecord], whi
 @examples(150)
 @given(st.lists(statements([*FAMILY, EVE]), max_size=10), statements(FAMILY))
 def test_a_revocation_only_takes_away(records: list[MembershipRecord], one: MembershipRecord) -> None:
-    """ROSTER-9, ROSTER-7: no matter who signs it; and this device itself is never removed."""
+    """ROSTER-9, ROSTER-7: no matter who signs it; and in its own roster a device is never removed."""
     before = fold(*records)
     if one.kind == "revoked":
         after = fold(*records, one)
@@ -353,7 +353,7 @@ def test_a_device_alone_trusts_itself() -> None:
     assert fold(add(ME, ME, name="Desk")).members[ME.device_id].name == "Desk"
 
 
-def test_a_device_is_told_that_it_was_revoked() -> None:
+def test_a_device_knows_who_has_revoked_it() -> None:
     """ROSTER-7"""
     roster = fold(add(ME, ANN), revoke(ANN, ME), revoke(EVE, ME))
     assert status(roster, ME) == "active"
@@ -385,13 +385,13 @@ def test_a_sponsor_can_be_revoked_by_whom_it_brought() -> None:
 
 
 def test_two_that_revoke_each_other_are_both_out() -> None:
-    """ROSTER-9, ROSTER-11: until somebody who is neither decides."""
+    """ROSTER-9, ROSTER-11: until a third member decides."""
     records = [add(ME, ANN), add(ME, BEN), revoke(ANN, BEN, 20), revoke(BEN, ANN, 25)]
     assert active(fold(*records)) == set()
     assert active(fold(*records, add(ME, ANN, 30))) == {"Ann"}
 
 
-def test_a_thief_brings_nobody_in_by_an_old_date() -> None:
+def test_a_revoked_device_adds_no_device_by_an_old_date() -> None:
     """ROSTER-10"""
     backdated = add(ANN, EVE, 1)
     roster = fold(add(ME, ANN, 10), revoke(ME, ANN, 20), backdated, add(EVE, EVES_FRIEND, 1))
@@ -433,7 +433,7 @@ def test_the_latest_name_wins() -> None:
     assert fold(add(ME, ANN), *tied).members[ANN.device_id].name == greatest.name
 
 
-def test_a_retired_device_is_known_and_nobody_waits_for_it() -> None:
+def test_a_retired_device_is_trusted_and_not_active() -> None:
     """ROSTER-14, ROSTER-30, ROSTER-41: what it said holds; it is taken if it asks."""
     roster = fold(add(ME, ANN), add(ANN, BEN), retire(ME, ANN, 20))
     assert status(roster, ANN) == "retired"
@@ -462,14 +462,14 @@ def test_a_devices_word_about_itself_names_it_and_brings_it_back_from_retirement
     assert status(fold(*retired, add(ANN, ANN, 30), retire(ME, ANN, 40)), ANN) == "retired"
 
 
-def test_a_devices_word_about_itself_brings_in_nobody_who_is_out() -> None:
+def test_a_device_cannot_add_itself() -> None:
     """ROSTER-15"""
     assert status(fold(add(EVE, EVE)), EVE) is None
     assert status(fold(add(ME, ANN), revoke(ME, ANN, 20), add(ANN, ANN, 30)), ANN) == "revoked"
     assert status(fold(add(ME, ANN), retire(ME, ANN, 20), revoke(ME, ANN, 25), add(ANN, ANN, 30)), ANN) == "revoked"
 
 
-def test_a_statement_about_nobody_is_rejected() -> None:
+def test_a_statement_about_a_device_that_no_member_added_is_rejected() -> None:
     """ROSTER-8"""
     for record in (rename(ME, ANN, "Ann"), revoke(ME, ANN), retire(ME, ANN)):
         roster = fold(record)
@@ -504,7 +504,7 @@ def test_a_forged_binding_is_rejected() -> None:
 
 
 def test_two_claims_to_a_host_are_settled_the_same_way_everywhere() -> None:
-    """ROSTER-17: a member's claim before that of one who was; then the smaller id."""
+    """ROSTER-17: the claim of an active member comes before that of a former one; then the smaller id."""
     claims = [HostBinding.signed_by(key, host=HOST, store="journal") for key in (ANN, BEN)]
     both = fold(add(ME, ANN), add(ME, BEN), hosts=claims)
     assert both.host_owner == {HOST: min(ANN.device_id, BEN.device_id)}

@@ -215,7 +215,7 @@ def test_what_is_no_rule_is_refused(typed: str) -> None:
 
 
 @pytest.mark.parametrize("stored", ["R/2026-13-01/P1W", "R/2026-12-01/P0W", "soon", "R/9999-12-31/P1Y"])
-def test_a_rule_that_nobody_can_follow_makes_nothing(tmp_path: Path, stored: str) -> None:
+def test_a_rule_that_cannot_be_read_makes_no_next_task(tmp_path: Path, stored: str) -> None:
     store = new_store(tmp_path)
     with store.transaction(NOON, HIGH) as tx:
         tasks.add_task(tx, "t1", "Odd", {"repeat": stored, "due": "9999-12-31"})

@@ -104,7 +104,7 @@ def test_jour_243_a_damaged_task_is_named_and_hides_no_other(listed: TaskList, s
 
 @pytest.mark.parametrize("indexed", [False, True], ids=["before it was indexed", "after"])
 def test_jour_661_a_task_whose_id_is_no_text_any_more_is_named(listed: TaskList, store: Store, indexed: bool) -> None:
-    """JOUR-661, STORE-70: it was left out without a word."""
+    """JOUR-661, STORE-70: before, it was left out silently."""
     if indexed:
         listed.page(Wanted())
     damage(store, "id = cast(x'ff00' as text)")
@@ -117,7 +117,7 @@ def test_jour_661_a_task_whose_id_is_no_text_any_more_is_named(listed: TaskList,
 
 
 def test_jour_661_a_task_whose_id_is_another_now_is_listed_under_that(listed: TaskList, store: Store) -> None:
-    """JOUR-661: the index knew the old id, and the task was left out without a word."""
+    """JOUR-661: the index knew the old id, and the task was left out silently."""
     listed.page(Wanted())
     damage(store, "id = 'mjlk'")
     assert ids(listed.page(Wanted())) == ["bread", "cake", "mjlk"]

@@ -3,7 +3,7 @@
 import csv
 import io
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,38 @@ def test_jour_461_a_file_of_another_program_adds_nothing_the_second_time(tmp_pat
     assert load(store, read(raw, form, NOON + 1)).kept == 5
 
 
+@pytest.mark.parametrize("zone", [UTC, timezone(timedelta(hours=5, minutes=45)), timezone(timedelta(hours=-8))])
+@pytest.mark.parametrize("form", FORMATS)
+def test_cli_862_instants_are_written_by_the_clock_and_come_back_equal(
+    tmp_path: Path, form: str, zone: timezone
+) -> None:
+    """CLI-862: they were in UTC; a file that is read on a device in another zone means the same instants."""
+    source, target = filled(new_store(tmp_path)), new_store(tmp_path, 2)
+    with source.transaction(NOON, HIGH) as tx:
+        tasks.edit_task(tx, "t1", {"remindAt": "2026-03-01T23:30:00.000Z"})
+        tasks.edit_task(tx, "t2", {"remindAt": "9999-12-31T23:59:59.999Z"})
+    lines = (task_markdown if form == "markdown" else task_csv).lines(rows_of(source), zone)
+    raw = b"".join(line + b"\n" for line in lines)
+    local = datetime(2026, 3, 1, 23, 30, tzinfo=UTC).astimezone(zone)
+    assert (local.isoformat(" ", "minutes") if form == "markdown" else local.isoformat()).encode() in raw
+    load(target, read(raw, form))
+    assert rows_of(target) == rows_of(source)
+
+
+def test_cli_862_a_person_reads_their_own_time(tmp_path: Path) -> None:
+    """CLI-862: above a note stands what the clock on the wall said."""
+    zone = timezone(timedelta(hours=2))
+    raw = b"\n".join(task_markdown.lines(rows_of(filled(new_store(tmp_path))), zone))
+    assert b"> *2026-03-01 12:00, 25 min* <!-- time at=2026-03-01T12:00:00+02:00 minutes=25 " in raw
+
+
+def test_cli_868_cells_that_a_line_of_csv_leaves_out_are_empty() -> None:
+    """CLI-868: a line that ended before its text was a traceback."""
+    assert [task.title for task in task_csv.read(b"priority,text,due\nP1,Milk\n", "x.csv", NOON).tasks] == ["Milk"]
+    with pytest.raises(Problem, match=r"x\.csv: line 3: "):
+        task_csv.read(b"type,text\ntask,Milk\ntask\n", "x.csv", NOON)
+
+
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
 ODD = st.text(st.sampled_from(list(" \n\t\"',;`\\*_<>!-=+@#[]x.&~|:0P1")), min_size=1, max_size=40)
 TITLE = st.one_of(TEXT, ODD).map(lambda text: " ".join(text.split())).filter(bool)
@@ -200,7 +232,7 @@ def test_jour_463_the_line_of_an_error_is_named(form: str, raw: str, line: int, 
     assert what in refused.value.message
 
 
-def test_jour_464_what_is_left_out_is_told() -> None:
+def test_jour_464_lines_that_are_left_out_are_listed() -> None:
     """JOUR-464"""
     raw = b"# Mine\nprose\n\n- [ ] a\n    - plain\n```\n- [ ] b\n```\n- [ ] c `odd` <b>\n"
     document = task_markdown.read(raw, "it", NOON)
@@ -208,7 +240,7 @@ def test_jour_464_what_is_left_out_is_told() -> None:
     assert document.left_out == [2, 5, 7]
 
 
-def test_a_timer_that_runs_and_values_that_nobody_may_write_are_left_out(tmp_path: Path) -> None:
+def test_a_running_timer_and_values_that_no_verb_writes_are_left_out(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     odd: dict[str, Any] = {"title": "", "status": "GONE", "estimate": -4, "due": "soon", "createdAt": "never"}
     with store.transaction(NOON, HIGH) as tx:

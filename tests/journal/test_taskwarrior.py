@@ -80,13 +80,17 @@ def test_jour_60_a_title_stays_as_it_is_in_either_form(title: str) -> None:
         (exported(task(), task(status="lost")), "line 3 is not a task"),
         (exported(task(entry="yesterday")), "line 2 is not a task"),
         (json.dumps([task(), task(due=7)], indent=1).encode(), "task 2 is not a task"),
-        (b'[{"description"', "it is not a task"),
-        (exported(task(), task()), "used twice"),
-        (exported(task(entry="00010101T000000Z")), "is not a time"),
+        (b'[{"description"', "line 1 is not a task"),
+        (b'[{"description": "a"}]x', "line 1 is not a task"),
+        (exported(task(), task()), "line 3: the uuid .* is used twice"),
+        (exported(task(entry="00010101T000000Z")), "line 2: .*is not a time"),
+        (exported(task(description="")), "line 2 is not a task"),
+        (exported(task(annotations=[{"entry": "20250111T080000Z", "description": ""}])), "line 2 is not a task"),
+        (json.dumps([task(description="a" * 501)], indent=1).encode(), "task 1 is not a task"),
     ],
 )
 def test_jour_61_the_place_of_an_error_is_named(raw: bytes, said: str) -> None:
-    """JOUR-61"""
+    """JOUR-61, JOUR-950"""
     assert is_taskwarrior(raw)
     with pytest.raises(Problem, match=said):
         read(raw, "tasks.json")

@@ -67,7 +67,7 @@ async def test_meet_9_a_name_that_is_not_recognised_is_asked_nothing() -> None:
     assert {each.name for each in found} == {ours}
 
 
-async def test_meet_8_who_announces_anew_has_another_name() -> None:
+async def test_meet_8_a_second_announcement_has_another_name() -> None:
     names = iter(["aa" * 16, "bb" * 16])
     found: list[str] = []
     lost: list[str] = []
@@ -204,7 +204,7 @@ def test_net_8_where_mdns_is_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
     assert spoken_on("::1") == []
 
 
-def test_net_7_what_is_announced_names_nobody() -> None:
+def test_net_7_an_announcement_holds_no_name() -> None:
     name = f"{'aa' * 16}.{discovery.SERVICE}"
     info = discovery._info([LOOPBACK], named("sync", 4711, "aa" * 16), name)
     assert info.properties == {b"role": b"sync", b"v": b"1"}

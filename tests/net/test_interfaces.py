@@ -48,7 +48,7 @@ class TestTime:
         return "trio", {"clock": MockClock(autojump_threshold=0)}
 
     @pytest.mark.parametrize("told_by_the_system", [True, False])
-    async def test_meet_16_a_change_of_addresses_is_told_within_two_seconds(
+    async def test_meet_16_a_change_of_addresses_is_reported_within_two_seconds(
         self, monkeypatch: pytest.MonkeyPatch, told_by_the_system: bool
     ) -> None:
         here = [LOOPBACK]

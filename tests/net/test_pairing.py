@@ -18,6 +18,7 @@ from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.pairing import Paired
 from lottisync.identity.pairing_message import PairingError
 from lottisync.identity.pairing_offer import OFFER_LIFETIME_MS, CodeOffer, new_code
+from lottisync.language import speaking, translated
 from lottisync.net import pairing, tls
 from lottisync.net.address import Address
 from lottisync.net.discovery import Found, discovering
@@ -50,7 +51,12 @@ class Shown(NamedTuple):
 
 @contextlib.asynccontextmanager
 async def shown(
-    offer: CodeOffer, clock: Callable[[], int] = lambda: NOW, *, by: Self = SHOWS, discover: bool = False
+    offer: CodeOffer,
+    clock: Callable[[], int] = lambda: NOW,
+    *,
+    by: Self = SHOWS,
+    discover: bool = False,
+    tell: Callable[[PairingError], None] = lambda error: None,
 ) -> AsyncIterator[Shown]:
     """A device that shows a code, until it has paired or given up."""
     ports: list[int] = []
@@ -58,8 +64,9 @@ async def shown(
 
     async def show() -> None:
         try:
+            where = Address(HERE, 0)
             outcome.append(
-                await show_code(by, offer, Address(HERE, 0), discover=discover, clock=clock, ready=ports.append)
+                await show_code(by, offer, where, discover=discover, clock=clock, ready=ports.append, tell=tell)
             )
         except Problem as problem:
             outcome.append(problem)
@@ -107,7 +114,7 @@ async def test_pair_6_after_a_wrong_code_the_right_one_still_pairs() -> None:
         assert (await type_code(TYPES, CODE, at=showing.at, search_from=HERE)).peer_name == "laptop"
 
 
-async def test_pair_6_a_code_that_has_expired_pairs_nobody() -> None:
+async def test_pair_6_a_code_that_has_expired_pairs_no_device() -> None:
     now = [NOW]
     async with shown(offer(), lambda: now[0]) as showing:
         now[0] += 120_001
@@ -120,7 +127,7 @@ async def test_pair_6_a_code_that_has_expired_pairs_nobody() -> None:
     assert problem.code == "expired"
 
 
-async def test_pair_6_an_offer_nobody_takes_ends_by_itself() -> None:
+async def test_pair_6_an_offer_that_is_not_used_ends_by_itself() -> None:
     async with shown(CodeOffer(CODE, NOW + 50)) as showing:
         await until(lambda: showing.outcome)
     (problem,) = showing.outcome
@@ -139,7 +146,7 @@ async def test_pair_6_an_offer_nobody_takes_ends_by_itself() -> None:
     ],
     ids=["no-message", "too-long", "over-the-limit", "nothing", "nested"],
 )
-async def test_pair_13_garbage_costs_nobody_a_run(garbage: bytes) -> None:
+async def test_pair_13_garbage_uses_up_no_attempt(garbage: bytes) -> None:
     given = offer()
     async with shown(given) as showing:
         raw = await anyio.connect_tcp(HERE, showing.at.port)
@@ -153,7 +160,7 @@ async def test_pair_13_garbage_costs_nobody_a_run(garbage: bytes) -> None:
         assert (await type_code(TYPES, CODE, at=showing.at, search_from=HERE)).peer_name == "laptop"
 
 
-async def test_pair_13_what_speaks_no_tls_costs_nobody_a_run() -> None:
+async def test_pair_13_a_client_without_tls_uses_up_no_attempt() -> None:
     given = offer()
     async with shown(given) as showing:
         async with await anyio.connect_tcp(HERE, showing.at.port) as raw:
@@ -163,7 +170,7 @@ async def test_pair_13_what_speaks_no_tls_costs_nobody_a_run() -> None:
         assert (await type_code(TYPES, CODE, at=showing.at, search_from=HERE)).peer_name == "laptop"
 
 
-async def test_pair_12_who_sits_in_between_pairs_with_neither() -> None:
+async def test_pair_12_a_program_between_the_two_pairs_with_neither() -> None:
     """It passes the messages on, but it can end TLS only with a key of its own."""
     eve = named("eve", 3)
     async with shown(offer()) as showing:
@@ -278,6 +285,25 @@ async def test_pair_680_the_device_that_types_says_no_before_it_proves_anything(
         assert paired.peer_name == "laptop"
 
 
+async def test_cli_863_the_device_that_shows_hears_at_once_that_it_was_taken_out() -> None:
+    """CLI-863: it was said when the code had expired, two minutes later. A second attempt with the same end is not said
+    again."""
+    told: list[PairingError] = []
+    async with shown(offer(), tell=told.append) as showing:
+        for _ in range(2):
+            with pytest.raises(NotWanted):
+                await type_code(unwilling(TYPES, []), CODE, at=showing.at, search_from=HERE)
+        await until(lambda: told)
+        assert showing.outcome == []
+        await type_code(TYPES, CODE, at=showing.at, search_from=HERE)
+    [error] = told
+    assert (error.code, error.from_peer) == ("revoked", True)
+    with speaking("de"):
+        assert translated(error).startswith(
+            "das andere Gerät hat abgelehnt: dieses Gerät wurde dort endgültig entfernt"
+        )
+
+
 async def test_pair_680_a_no_ends_the_search(quick: None) -> None:
     """PAIR-680: where several devices show codes that begin alike, the person was asked about the one they meant."""
     asked: list[str] = []
@@ -340,7 +366,7 @@ async def test_pair_22_where_two_codes_begin_alike_each_device_is_asked() -> Non
 
 
 @pytest.mark.usefixtures("quick")
-async def test_pair_22_who_has_refused_is_not_asked_again() -> None:
+async def test_pair_22_a_device_that_has_refused_is_not_asked_again() -> None:
     """It is found again when its addresses change, and may be found at several."""
     other = offer(ALIKE)
     async with shown(other) as theirs:
@@ -351,8 +377,8 @@ async def test_pair_22_who_has_refused_is_not_asked_again() -> None:
     assert other.runs_left == 2
 
 
-async def test_pair_22_after_three_refusals_nobody_else_is_asked() -> None:
-    """An attacker who announces many codes gets no more guesses than one who types."""
+async def test_pair_22_after_three_refusals_no_other_device_is_asked() -> None:
+    """An attacker who announces many codes gets as few attempts as one who types them."""
     given = offer()
     async with contextlib.AsyncExitStack() as stack:
         others = [await stack.enter_async_context(shown(offer(ALIKE))) for _ in range(3)]
@@ -380,7 +406,7 @@ async def test_pair_22_a_device_is_asked_at_the_address_that_answers() -> None:
 
 
 @pytest.mark.usefixtures("quick")
-async def test_pair_21_nobody_found_says_whether_another_code_is_shown() -> None:
+async def test_pair_21_if_no_device_is_found_the_error_says_whether_another_code_is_shown() -> None:
     daemon = Found("daemon", "sync", (Address(HERE, 1),))
     neighbour = Found("neighbour", "pair", (Address(HERE, 1),), "9")
     for services, said in (

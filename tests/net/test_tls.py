@@ -16,6 +16,7 @@ from anyio.streams.tls import TLSAttribute, TLSStream
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from tests.support.engines import NoStream
 
 from lottisync.identity.device_key import DeviceKey, device_id_of
 from lottisync.net import tls
@@ -33,7 +34,7 @@ def anyio_backend() -> str:
 
 @contextlib.asynccontextmanager
 async def serving(context: ssl.SSLContext, served: list[str]) -> AsyncIterator[int]:
-    """A server that notes who has come, or "refused", and greets."""
+    """A server that greets, and notes the device that has come, or "refused"."""
 
     async def serve(raw: SocketStream) -> None:
         try:
@@ -98,7 +99,7 @@ async def test_net_2_a_client_without_a_certificate_is_refused() -> None:
     assert served == ["refused"]
 
 
-async def test_net_2_a_listener_without_any_pin_lets_nobody_in() -> None:
+async def test_net_2_a_listener_without_any_pin_refuses_all() -> None:
     served: list[str] = []
     async with serving(tls.sync_context(A, [], server=True), served) as port:
         with pytest.raises(REFUSED):
@@ -114,11 +115,24 @@ async def test_net_301_a_server_that_is_not_pinned_is_refused() -> None:
             await welcomed(port, tls.sync_context(B, [A.certificate], server=False))
 
 
-async def test_net_301_the_pairing_listener_lets_nobody_in_to_sync() -> None:
+async def test_net_301_the_pairing_listener_does_not_sync() -> None:
     served: list[str] = []
     async with serving(tls.pairing_context(EVE), served) as port:
         with pytest.raises(ssl.SSLError, match="CERTIFICATE_VERIFY_FAILED"):
             await welcomed(port, tls.sync_context(B, [A.certificate], server=False))
+
+
+async def test_net_51_a_handshake_that_the_other_side_ends_is_the_end_of_the_stream(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """NET-51: with every Python. It was reported as a refusal with the first releases of 3.11."""
+
+    async def wrap(*_: object, **__: object) -> TLSStream:
+        raise ssl.SSLZeroReturnError(6, "TLS/SSL connection has been closed (EOF)")
+
+    monkeypatch.setattr(TLSStream, "wrap", wrap)
+    with pytest.raises(anyio.EndOfStream):
+        await tls.secured(NoStream(), tls.pairing_context(None), server=True)
 
 
 async def test_net_1_an_older_tls_is_refused() -> None:

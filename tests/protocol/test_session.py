@@ -245,7 +245,7 @@ def test_sync_17_a_long_reason_is_cut_so_that_it_can_be_said() -> None:
     assert heard([listening.farewell]) == [close]
 
 
-def test_sync_11_only_who_has_greeted_may_send_large_frames() -> None:
+def test_sync_11_large_frames_are_refused_before_the_greeting() -> None:
     greeted = session()
     greeted.receive(spoken([HELLO]), NOW)
     assert greeted.receive(MAX_FRAME.to_bytes(4, "big"), NOW) == []

@@ -1,9 +1,11 @@
 """What several tests of the relay start from."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.support.household import household
+from tests.support.nats_server import Server
 from tests.support.relay import SPACE, chance, introduce
 
 from lottisync.relay.participant import Participant
@@ -20,3 +22,10 @@ def paired(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for member in members:
         member.close()
     return folder
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    started = Server(tmp_path / "server")
+    yield started
+    started.stop()

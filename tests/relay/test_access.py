@@ -10,8 +10,9 @@ import pytest
 from cryptography import x509
 from tests.support import nats_account
 from tests.support.command_line import Result, run_here
-from tests.support.household import Member
-from tests.support.nats_server import WHERE, Server, free_port
+from tests.support.household import Member, until
+from tests.support.nats_server import WHERE, Server
+from tests.support.ports import free_port
 from tests.support.relay import introduce
 
 from lottisync.cli import relay_diagnosis
@@ -101,9 +102,10 @@ async def _bounded(mine: Setting, theirs: Setting) -> None:
     assert (await ada.info()).state.messages == 1
     assert (await grace.info()).state.messages == 0
     for request in ("DELETE", "UPDATE"):
+        ada._client.refused = ""
         with pytest.raises(TimeoutError):
             await ada._client.request(f"$JS.API.STREAM.{request}.LS-{SPACE.hex()}", b"", timeout=0.2)
-        assert "permissions violation" in ada._client.refused.lower()
+        await until(lambda: "permissions violation" in ada._client.refused.lower(), "that the server has refused")
     assert (await ada.info()).state.messages == 1
     for each in (ada, grace):
         await each.close()
@@ -156,13 +158,14 @@ def test_relay_542_an_nkey_of_this_device_alone(start: Start, home: Path, tmp_pa
 
 @needs_server
 def test_relay_542_credentials_of_an_operator(start: Start, home: Path, tmp_path: Path) -> None:
-    """RELAY-542"""
+    """RELAY-542, RELAY-895"""
     operator = nats_account.Operator()
     server = start(operator.configuration)
     file = tmp_path / "laptop.creds"
     file.write_text(operator.credentials(3))
     assert form_of(file) == "creds"
-    assert run_here("relay", "set", server.url, "--credentials", str(file), home=home).code == 0
+    said = run_here("relay", "set", server.url, "--credentials", str(file), home=home)
+    assert (said.code, "needs a file of its own: lottisync relay credentials FILE" in said.out) == (0, True)
     done, states = doctor(home)
     assert (done.code, states["permissions"]) == (0, "good"), done.out
 

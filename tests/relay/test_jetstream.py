@@ -4,12 +4,17 @@ import random
 import shutil
 import signal
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
-from tests.support.household import Member, in_step, inline, until
+from nats.aio.msg import Msg
+from nats.js import JetStreamContext
+from nats.js.api import RawStreamMsg
+from nats.js.errors import NotFoundError
+from tests.support.household import BOUND_SECONDS, Member, in_step, inline, until
 from tests.support.nats_server import WHERE, Server
 from tests.support.relay import chance, introduce
 
@@ -25,13 +30,6 @@ from lottisync.relay.visits import Visits
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason="there is no nats-server on this machine")
 SPACE, LANE, TAG = bytes(range(16)), bytes([1]) * 8, bytes([2]) * 8
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    started = Server(tmp_path / "server")
-    yield started
-    started.stop()
 
 
 @pytest.fixture
@@ -81,6 +79,31 @@ def test_relay_41_what_was_put_there_is_listed_fetched_and_deleted(server: Serve
         await relay.purge(Purge(LANE, "snap.1", 2))
         assert await relay.names() == [Name(LANE, "log", 3)]
         assert await relay.fetch(Name(LANE, "log", 2)) is None
+
+    at(server, work)
+
+
+@pytest.mark.parametrize("lags", [False, True])
+def test_relay_982_a_copy_that_lags_behind_is_asked_again(server: Server, *, lags: bool) -> None:
+    """RELAY-982: another node that has a copy of the stream answers first. One that has no others is asked once."""
+
+    async def work(relay: JetStream) -> None:
+        await relay.put(message(1))
+        relay._copied_within = jetstream.COPIED_WITHIN if lags else ()
+        ask, asked = relay._context.get_msg, 0
+
+        async def lagging(*given: Any, **more: Any) -> RawStreamMsg:
+            nonlocal asked
+            asked += 1
+            if asked == 1:
+                raise NotFoundError
+            return await ask(*given, **more)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(relay._context, "get_msg", lagging)
+            assert await relay.fetch(message(1).name) == (b"x" if lags else None)
+        await relay.purge(Purge(LANE, "log", 2))
+        assert await relay.fetch(message(1).name) is None
 
     at(server, work)
 
@@ -166,6 +189,24 @@ def test_relay_836_only_what_came_since_the_last_look_is_listed(server: Server) 
         assert await relay.news() == []
         assert await relay.fetch(Name(LANE, "log", 1)) == b"x"
         await other.close()
+
+    at(server, work)
+
+
+def test_relay_902_what_is_on_its_way_is_not_missing_in_a_list(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RELAY-902: the server has sent all of it, and nothing of it has come yet."""
+    some, late = jetstream._some, list[Msg]()
+
+    async def slow(listing: JetStreamContext.PullSubscription, count: int) -> list[Msg]:
+        come = late[:]
+        late[:] = await some(listing, count)
+        return come
+
+    async def work(relay: JetStream) -> None:
+        for number in (1, 2):
+            await relay.put(message(number))
+        monkeypatch.setattr(jetstream, "_some", slow)
+        assert await relay.names() == [Name(LANE, "log", 1), Name(LANE, "log", 2)]
 
     at(server, work)
 
@@ -305,7 +346,39 @@ def test_relay_45_a_running_program_visits_when_something_was_committed_or_publi
     anyio.run(run)
 
 
+@pytest.mark.parametrize("moved", [True, False])
+def test_relay_896_devices_that_come_to_the_old_relay_alone_hear_of_the_new_one(
+    server: Server, three: list[Member], *, moved: bool
+) -> None:
+    """RELAY-896: or that none is used any more."""
+    laptop, phone, _ = three
+    used = setting.write(laptop.space, server.url, SPACE, laptop.now)
+    there = Visits(phone, chance(2), _collect([]), inline)
+
+    async def seen(condition: Callable[[], bool]) -> None:
+        with anyio.fail_after(BOUND_SECONDS):
+            while not condition():
+                phone.now += 60_000
+                await there.once(used)
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(Visits(laptop, chance(1), _collect([]), inline).run)
+            await seen(lambda: setting.read(phone.space) == used)
+            laptop.now += 60_000
+            if moved:
+                setting.write(laptop.space, "nats://127.0.0.1:9", bytes(16), laptop.now)
+            else:
+                setting.remove(laptop.space, laptop.now)
+            await seen(lambda: setting.read(phone.space) != used)
+            tasks.cancel_scope.cancel()
+
+    anyio.run(run)
+    assert setting.read(phone.space) == setting.read(laptop.space)
+
+
 def test_the_setting_replicates_and_shows_no_password(three: list[Member]) -> None:
+    """RELAY-46: also one that was set after none was used any more."""
     laptop, phone, _ = three
     assert setting.read(laptop.space) is None
     made = setting.write(laptop.space, "nats://me:secret@relay.example:4222", SPACE, laptop.now)
@@ -315,6 +388,10 @@ def test_the_setting_replicates_and_shows_no_password(three: list[Member]) -> No
     assert setting.write(phone.space, "tls://elsewhere.example", bytes(16), phone.now).space == SPACE
     assert setting.remove(phone.space, phone.now)
     assert not setting.remove(phone.space, phone.now)
+    again = setting.write(phone.space, "nats://relay.example:4222", bytes(16), phone.now + 1)
+    assert setting.read(phone.space) == again
+    introduce(laptop, phone)
+    assert setting.read(laptop.space) == again
     with pytest.raises(Problem, match="not the address"):
         setting.parse_url("http://relay.example")
 

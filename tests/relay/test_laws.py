@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.relay_falsehood import FALSEHOODS
 from tests.support.relay_world import LIES, World
 
 from lottisync.relay.event import Refused, WentBack
@@ -34,6 +35,7 @@ HONEST: Steps = {name: steps for name, steps in STEPS.items() if name != "read"}
 MALICE: Steps = {
     "babble": st.tuples(DEVICES, st.sampled_from(list(Kind))),
     "bring_back": st.tuples(DEVICES),
+    "deceive": st.tuples(DEVICES, st.sampled_from(sorted(FALSEHOODS))),
 }
 """What the model of the design leaves out: members that lie, and one that was revoked and is paired again."""
 LOSSES: Steps = {name: st.tuples() for name in ("lose", "wipe", "go_back", "expire")}
@@ -77,7 +79,7 @@ def test_relay_18_devices_end_equal_whatever_the_relay_has_lost(paired: Path, hi
 
 @settings(max_examples=3, suppress_health_check=SLOW)
 @given(history=histories(STEPS | LOSSES | REVOCATION))
-def test_relay_24_those_who_stay_end_equal(paired: Path, history: History) -> None:
+def test_relay_24_the_devices_that_stay_end_equal(paired: Path, history: History) -> None:
     """RELAY-1, RELAY-24, RELAY-25"""
     lived(paired, history, equal_at_the_end)
 
@@ -144,6 +146,13 @@ def test_relay_832_what_a_device_said_in_a_lane_that_it_has_left_is_not_its_last
         assert sum(name.channel == "state" for name in world.relay.messages) == len(world.visitors)
 
     lived(paired, history, law)
+
+
+def test_relay_900_keys_are_said_again_in_a_new_lane(paired: Path) -> None:
+    """RELAY-900: a copy of the device has put other keys under the name of its keys. Who stays hears of a revocation by
+    them alone."""
+    history: History = [("read", (1, None)), ("revoke", (1, 0)), ("deceive", (1, "keys")), ("publish", (1, "all"))]
+    lived(paired, history, equal_at_the_end)
 
 
 @pytest.mark.deep

@@ -1,4 +1,4 @@
-"""A server that has no room, and one that cuts off who reads too slowly: what a person is told, and that everything
+"""A server that has no room, and one that cuts off a slow client: what is reported to the person, and that everything
 arrives afterwards (docs/specs/19-relay.md, section 10)."""
 
 import json
@@ -7,15 +7,17 @@ import shutil
 import signal
 import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
 from nats.js.errors import APIError
+from tests.support.command_line import eventually
 from tests.support.household import Member, in_step, inline, until
-from tests.support.nats_server import WHERE, Server, free_port
+from tests.support.nats_server import WHERE, Server
+from tests.support.ports import free_port
 from tests.support.recorded_wire import RecordedWire
 from tests.support.small_disk import CAN_MOUNT, SmallDisk
 
@@ -48,7 +50,7 @@ def visit(member: Member, url: str, *, publish: bool = True) -> None:
 
 
 def refused(member: Member, url: str, *, publish: bool = True) -> Problem:
-    """A visit does not come to its end. What the person is told."""
+    """A visit fails; the problem that is reported to the person."""
     with pytest.raises(Problem) as problem:
         visit(member, url, publish=publish)
     return problem.value
@@ -61,12 +63,30 @@ def faults(url: str) -> dict[str, str]:
 
 
 def arrives(url: str, *members: Member) -> None:
-    """There is room again, and all have everything after a few visits."""
+    """There is room again: all have everything after a few visits, and the doctor finds nothing."""
     for _ in range(3):
         for member in members:
             visit(member, url)
     assert in_step(*members)
     assert members[0].title("of-phone") is not None
+    eventually(lambda: not faults(url), "a server without a fault")
+
+
+@contextmanager
+def serving_ada(folder: Path, most: int) -> Iterator[tuple[Server, str]]:
+    """A server whose one account may store so many bytes, and its URL for the user of that account."""
+    server = Server(folder, more=ACCOUNT.format(most=most))
+    try:
+        yield server, server.url.replace("//", "//ada:secret@")
+    finally:
+        server.stop()
+
+
+def give_room(server: Server, most: int) -> None:
+    """The account may store a hundred megabytes."""
+    server.stop()
+    server.change(f"max_file: {most}", "max_file: 100000000")
+    server.start()
 
 
 def large(member: Member, entity: str) -> None:
@@ -103,7 +123,6 @@ def test_relay_834_a_disk_that_is_full_is_said_and_nothing_is_lost(
         server.stop(signal.SIGKILL)
         server.start()
         arrives(server.url, laptop, phone)
-        assert faults(server.url) == {}
     finally:
         server.stop(signal.SIGKILL)
 
@@ -111,29 +130,20 @@ def test_relay_834_a_disk_that_is_full_is_said_and_nothing_is_lost(
 def test_relay_834_an_account_without_room_for_a_stream_is_said(two: list[Member], tmp_path: Path) -> None:
     """RELAY-834"""
     laptop, phone = two
-    server = Server(tmp_path / "server", more=ACCOUNT.format(most=1_000_000))
-    url = server.url.replace("//", "//ada:secret@")
-    try:
+    with serving_ada(tmp_path / "server", 1_000_000) as (server, url):
         phone.put("of-phone", "one")
         problem = refused(phone, url)
         assert (problem.code, "secret" in problem.message) == ("relay-no-room", False)
         assert "Give the account and the server more room: max_file" in faults(url)["stream"]
-        server.stop()
-        server.change("max_file: 1000000", "max_file: 100000000")
-        server.start()
+        give_room(server, 1_000_000)
         arrives(url, laptop, phone)
-        assert faults(url) == {}
-    finally:
-        server.stop()
 
 
 def test_relay_834_an_account_that_is_full_is_said_and_nothing_is_lost(two: list[Member], tmp_path: Path) -> None:
     """RELAY-834, RELAY-44: the stream has no bound of its own, and the account has."""
     laptop, phone = two
-    server = Server(tmp_path / "server", more=ACCOUNT.format(most=50_000))
-    url = server.url.replace("//", "//ada:secret@")
 
-    async def make_stream() -> None:
+    async def fill(url: str) -> None:
         client = await connection.connect(Setting(url, SPACE))
         await client.jetstream().add_stream(name=STREAM, subjects=[f"ls.{SPACE.hex()}.>"], allow_direct=True)
         with suppress(APIError):
@@ -141,20 +151,15 @@ def test_relay_834_an_account_that_is_full_is_said_and_nothing_is_lost(two: list
                 pass
         await client.close()
 
-    try:
-        anyio.run(make_stream)
+    with serving_ada(tmp_path / "server", 50_000) as (server, url):
+        anyio.run(fill, url)
         large(phone, "of-phone")
         problem = refused(phone, url)
         assert problem.code == "relay-full", problem
         visit(laptop, url, publish=False)
         assert "the relay is full" in faults(url)["storage"]
-        server.stop()
-        server.change("max_file: 50000", "max_file: 1000000")
-        server.start()
+        give_room(server, 50_000)
         arrives(url, laptop, phone)
-        assert faults(url) == {}
-    finally:
-        server.stop()
 
 
 def _slow_consumers(monitor: int) -> int:
@@ -163,7 +168,7 @@ def _slow_consumers(monitor: int) -> int:
 
 
 @pytest.mark.deep
-def test_relay_835_who_is_cut_off_because_it_reads_too_slowly_comes_again(
+def test_relay_835_a_device_that_was_cut_off_for_slow_reading_comes_again(
     two: list[Member], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """RELAY-835"""

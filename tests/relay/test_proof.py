@@ -19,7 +19,8 @@ from nats.js.api import StreamInfo
 from nats.js.errors import APIError
 from tests.support.command_line import eventually
 from tests.support.household import Member, in_step, inline
-from tests.support.nats_server import WHERE, Server, free_port
+from tests.support.nats_server import WHERE, Server
+from tests.support.ports import free_port
 from tests.support.recorded_wire import RecordedWire
 
 from lottisync.problem import Problem
@@ -95,7 +96,7 @@ def house(members: list[Member], tmp_path: Path) -> Iterator[House]:
     server.stop(signal.SIGKILL)
 
 
-def test_relay_545_a_thief_who_deletes_and_floods_changes_nothing_that_is_taken(
+def test_relay_545_a_stolen_credential_can_delete_and_flood_and_devices_take_nothing_false(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """RELAY-545, RELAY-44"""
@@ -167,6 +168,37 @@ def test_relay_7_neither_the_wire_nor_the_stream_holds_a_word_a_name_an_id_or_a_
     assert lane[1] in stored  # it looks where everything lies
     assert not [secret for secret in secrets_of(house) for text in (*said, stored) if secret in text]
     assert house.reports == []
+
+
+def test_relay_24_a_revoked_device_that_publishes_reads_and_deletes_at_the_server(house: House) -> None:
+    """RELAY-24, RELAY-10, RELAY-25: it still knows the password, and nobody has told it."""
+    laptop, phone, tablet = house.members
+    for member in 2 * [tablet, laptop, phone]:
+        house.write(member)
+        assert house.visit(member)
+    before = house.count
+    laptop.members.revoke(tablet.id, [], laptop.now)
+    laptop.put("secret", "Secretword of those who stay")
+    assert house.visit(laptop)
+    tablet.put("late", "of the revoked")
+    assert house.visit(tablet)
+    assert tablet.title("secret") is None
+    assert house.visit(phone)
+
+    async def delete() -> None:
+        client = await connection.connect(Setting(house.servers[0].url, SPACE))
+        await client.jetstream().purge_stream(STREAM)
+        await client.close()
+
+    anyio.run(delete)
+    for member in (tablet, phone, laptop, tablet, phone, laptop):
+        assert house.visit(member)
+    assert in_step(laptop, phone)
+    assert tablet.title("secret") is None
+    for member in (laptop, phone):
+        titles = [member.title(f"t{number}") for number in range(1, before + 1)]
+        assert titles == [f"Secretword{number}" for number in range(1, before + 1)]
+        assert (member.title("secret"), member.title("late")) == ("Secretword of those who stay", None)
 
 
 @pytest.mark.deep

@@ -8,7 +8,8 @@ import nkeys
 import pytest
 from tests.support import nats_account
 from tests.support.command_line import Result, run_here
-from tests.support.nats_server import WHERE, Server, free_port
+from tests.support.nats_server import WHERE, Server
+from tests.support.ports import free_port
 
 from lottisync.daemon.home import TaskHome
 from lottisync.relay import server_files

@@ -14,8 +14,8 @@ from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.statement import MembershipRecord
 from lottisync.protocol.message import Batch
-from lottisync.relay import content, ledger, publishing, recording
-from lottisync.relay.box import BoxRecord, wrap_context
+from lottisync.relay import box, content, keyring, ledger, publishing, recording
+from lottisync.relay.box import BoxKey, BoxRecord, wrap_context
 from lottisync.relay.event import Refused, Split, WentBack
 from lottisync.relay.header import BadMessage, Kind, Name, parts_of
 from lottisync.relay.lane import Publication
@@ -220,6 +220,85 @@ class TestKeys:
         tablet.member.put("t1", "back again")
         settle(tablet, laptop)
         assert laptop.member.title("t1") == "back again"
+
+    def test_relay_903_a_device_finds_its_wrap_at_once(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """RELAY-903"""
+        _, (laptop, *others) = visitors(tmp_path, 5)
+        laptop.visit()
+        tried = 0
+        opened = BoxKey.opened
+
+        def counted(box: BoxKey, wrapped: bytes, info: bytes) -> bytes:
+            nonlocal tried
+            tried += 1
+            return opened(box, wrapped, info)
+
+        monkeypatch.setattr(BoxKey, "opened", counted)
+        for other in others:
+            other.read()
+            assert other.participant._keyring.epochs == laptop.participant._keyring.epochs
+        assert tried == len(others)
+
+    def test_relay_980_many_first_visits_put_one_keys_message_there(self, tmp_path: Path) -> None:
+        """RELAY-980: also where the one that has put it there never comes again."""
+        relay, everybody = visitors(tmp_path, 5)
+        for number, each in enumerate(everybody):
+            each.member.put(f"t{number}", "one")
+            each.visit()
+        assert [name.number for name in relay.messages if name.channel == "keys"] == [1]
+        settle(*everybody[1:])
+        assert [everybody[-1].member.title(f"t{number}") for number in range(5)] == ["one"] * 5
+        assert in_step(*(each.member for each in everybody[1:]))
+
+    def test_relay_980_keys_that_are_gone_are_not_enough(self, three: tuple[Relay, Visitor, Visitor, Visitor]) -> None:
+        """RELAY-980"""
+        relay, laptop, phone, tablet = three
+        laptop.member.put("t1", "one")
+        laptop.visit()
+        phone.visit()
+        relay.messages = {name: data for name, data in relay.messages.items() if name.channel != "keys"}
+        phone.visit()
+        tablet.visit()
+        assert tablet.member.title("t1") == "one"
+
+    def test_relay_980_keys_for_fewer_devices_are_not_enough(self, tmp_path: Path) -> None:
+        """RELAY-980: the first knew the third, which had no box key yet, when it was there last. Its state is lost, so
+        nothing else makes the second say its keys."""
+        relay, (laptop, phone) = visitors(tmp_path, 2)
+        newcomer = Member(tmp_path / "newcomer", 3)
+        phone.member.admit(newcomer)
+        newcomer.admit(phone.member)
+        introduce(phone.member, newcomer, laptop.member)
+        laptop.member.put("t1", "one")
+        laptop.visit()
+        relay.messages = {name: data for name, data in relay.messages.items() if name.channel != "state"}
+        visitor = Visitor(newcomer, relay)
+        introduce(phone.member, newcomer)
+        phone.visit()
+        visitor.visit()
+        assert newcomer.title("t1") == "one"
+
+    def test_relay_980_a_member_that_wraps_nothing_for_others_delays_them_by_a_visit(
+        self, three: tuple[Relay, Visitor, Visitor, Visitor], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """RELAY-980: the laptop lies. It has wrapped for the phone, and garbage for the tablet."""
+        _, laptop, phone, tablet = three
+        theirs = {each.member.id: each.participant._keyring._box.public for each in (phone, tablet)}
+        genuine = box.wrapped
+        with monkeypatch.context() as lying:
+            lying.setattr(
+                keyring, "wrapped",
+                lambda key, public, info: genuine(
+                    bytes(32) if public == theirs[tablet.member.id] else key, public, info
+                ),
+            )  # fmt: skip
+            laptop.member.put("t1", "one")
+            laptop.visit()
+        phone.visit()
+        tablet.visit()
+        assert tablet.member.title("t1") is None
+        settle(phone, tablet)
+        assert tablet.member.title("t1") == "one"
 
     def test_relay_578_keys_for_a_hundred_devices_are_one_message(self, two: tuple[Relay, Visitor, Visitor]) -> None:
         """RELAY-578"""
@@ -533,7 +612,7 @@ class TestPublishing:
         assert _next_of_log(laptop).name.number == first.name.number + 1
 
     def test_relay_17_a_relay_that_goes_back_is_noticed(self, three: tuple[Relay, Visitor, Visitor, Visitor]) -> None:
-        """RELAY-17: by who has seen more, and by who has read what another one has seen."""
+        """RELAY-17: found by a device that has seen more, and by one that has read what another device had seen."""
         relay, laptop, phone, tablet = three
         settle(laptop, phone)
         laptop.member.put("t1", "one")
@@ -567,6 +646,39 @@ class TestPublishing:
         phone.read({name: data for name, data in relay.messages.items() if name.channel != "log"})
         assert phone.happened(WentBack)
 
+    def test_relay_897_it_is_said_once_whatever_is_started_again(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+        """RELAY-897: and again if it lacks more then."""
+        relay, laptop, phone = two
+        laptop.member.put("t1", "one")
+        settle(laptop, phone)
+        laptop.member.put("t2", "two")
+        settle(laptop, phone)
+        own = sorted(name for name in logs(relay) if name.lane == laptop.participant._publishing.lane.id)
+        for hidden, said in (own[-1:], 1), (own[-1:], 0), (own, 1), (own, 0):
+            phone.start()
+            phone.events.clear()
+            phone.read({name: data for name, data in relay.messages.items() if name not in hidden})
+            phone.participant.publish(phone.member.now)
+            assert len(phone.happened(WentBack)) == said
+
+    def test_relay_898_a_space_of_its_own_after_the_relay_was_switched_off_and_on(
+        self, two: tuple[Relay, Visitor, Visitor]
+    ) -> None:
+        """RELAY-898: what was made for the old one and not acknowledged is not said in the new one."""
+        relay, laptop, phone = two
+        laptop.member.put("t1", "one")
+        settle(laptop, phone)
+        laptop.member.put("t2", "two")
+        laptop.read()
+        _next_of_log(laptop)
+        relay.messages.clear()
+        for each in (laptop, phone):
+            each.events.clear()
+            each.start(bytes(16))
+        settle(laptop, phone)
+        assert phone.member.title("t2") == "two"
+        assert not [each.events for each in (laptop, phone) if each.happened(WentBack) or each.happened(Refused)]
+
     @pytest.mark.parametrize("restarted", [False, True])
     def test_relay_18_what_the_relay_has_lost_is_published_again(
         self, two: tuple[Relay, Visitor, Visitor], restarted: bool
@@ -595,7 +707,7 @@ class TestPublishing:
         assert tablet.member.title("t1") == "one"
         assert tablet.member.title("t2") == "two"
 
-    def test_relay_833_a_relay_that_shows_an_older_state_is_told_the_last_one_again(
+    def test_relay_833_a_relay_that_shows_an_older_state_gets_the_last_one_again(
         self, two: tuple[Relay, Visitor, Visitor]
     ) -> None:
         """RELAY-833: it has lost nothing else, so there is nothing else to say."""

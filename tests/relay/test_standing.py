@@ -5,6 +5,7 @@ from pathlib import Path
 from tests.support.relay import visitors
 
 from lottisync.relay import ledger
+from lottisync.relay.event import Differs
 from lottisync.relay.standing import DAY
 from lottisync.store.instant import to_the_minute
 
@@ -41,3 +42,22 @@ def test_relay_544_a_device_that_is_silent_is_named_with_when_it_spoke_last(tmp_
     assert of_phone.silent
     assert of_phone.text.startswith("nothing heard of device 2 since 20")
     assert tablet.member.number == 3
+
+
+def test_relay_893_a_device_that_knows_the_same_and_holds_something_else_is_named(tmp_path: Path) -> None:
+    """RELAY-893: a bit has flipped on one of the two disks. What is missing is named first."""
+    _, (laptop, phone) = visitors(tmp_path)
+    laptop.member.put("t1", "one")
+    for visitor in (laptop, phone, laptop, phone, laptop):
+        visitor.visit()
+    [said] = laptop.participant.standing(laptop.member.now)
+    assert (said.in_step, said.differs) == (True, False)
+    phone.member.stores["journal"]._connection.execute("update state set digest = zeroblob(32)").fetchall()
+    phone.member.now += 60_000
+    phone.visit()
+    laptop.member.now = phone.member.now
+    laptop.visit()
+    [said] = laptop.participant.standing(laptop.member.now)
+    assert (said.in_step, said.differs) == (False, True)
+    assert said.text.startswith("device 2 knows the same as this device and holds something else")
+    assert laptop.happened(Differs)

@@ -146,8 +146,8 @@ def test_rev111_a_rank_of_another_program_bricks_nothing(laptop: Reviewer) -> No
     assert laptop.restarted().recover(laptop.later()) == []
 
 
-def test_rev35_a_copied_digest_makes_no_twins(laptop: Reviewer) -> None:
-    """REV-10, REV-35, REV-318, REL-D14: an item that bears the digest of others hides none of them, and is not answered
+def test_rev35_a_copied_digest_does_not_make_two_proposals_equal(laptop: Reviewer) -> None:
+    """REV-10, REV-35, REV-318, REL-D14: an item with a copied digest hides no other item, and is not decided
     with them."""
     laptop.add_task()
     good = propose(laptop, ["Milk", "Eggs"])

@@ -262,7 +262,7 @@ def test_rev17_what_a_cut_off_round_left_counts_as_read(laptop: Reviewer, phone:
 
 
 def test_s4_13_a_store_that_cannot_be_read_keeps_the_proposal(laptop: Reviewer) -> None:
-    """S4-13, REV-22; without a base it can be confirmed only by who has seen what is there."""
+    """S4-13, REV-22; without a base only a person who has seen the present value can confirm it."""
     laptop.add_task()
     laptop.edit(estimate=120)
     builder = laptop.builder()

@@ -48,7 +48,7 @@ def test_jour_600_a_persons_edit_closes_a_task(laptop: Reviewer, closed: str) ->
     assert (decision.edited, decision.args["status"], decision.human_summary) == (
         True,
         closed,
-        f"Set status to {closed}",
+        f"Set status to {closed.lower()}",
     )
 
 

@@ -173,7 +173,7 @@ def test_sov10_evidence_that_was_deleted_meanwhile(laptop: Reviewer) -> None:
 
 
 def test_sov13_where_no_person_judges_it_unlocks_nothing(laptop: Reviewer, phone: Reviewer) -> None:
-    """SOV-13: the direct path of a program has nobody to show a mark to."""
+    """SOV-13: a program that confirms directly shows no mark to a person."""
     laptop.add_task(items=("Flour",))
     phone.pull(laptop)
     laptop.tick("t1-i0")
@@ -188,7 +188,7 @@ def test_sov13_where_no_person_judges_it_unlocks_nothing(laptop: Reviewer, phone
 
 
 def test_s0_45_the_reason_is_readable_in_the_items_history(laptop: Reviewer) -> None:
-    """S0-45, S0-48, SOV-15: with who proposed it, why, and what the person said."""
+    """S0-45, S0-48, SOV-15: with its author, its reason, and the person's words."""
     laptop.add_task(items=("Flour", "Yeast"))
     laptop.tick("t1-i0")
     untick(laptop)

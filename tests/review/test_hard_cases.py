@@ -111,7 +111,7 @@ def test_rev115_what_was_rejected_before_stays_rejected(laptop: Reviewer) -> Non
 
 
 def test_rev108_a_chain_falls_as_a_whole(laptop: Reviewer) -> None:
-    """REV-108: also one that bites its own tail, which no program of ours writes."""
+    """REV-108: also if it leads back to itself, which this program never writes."""
     laptop.add_task()
     laptop.propose("add_multiple_checklist_items", {"items": [{"title": title} for title in "ABC"]})
     [ident] = laptop.states()
@@ -220,7 +220,7 @@ def test_rev77_a_retraction_that_has_seen_that_it_was_put_off_counts(laptop: Rev
     assert laptop.verdicts.confirm(ident, laptop.later()).result == "already"
 
 
-def test_rev118_a_contest_about_a_twin_that_was_answered_along_can_be_settled(
+def test_rev118_a_contested_item_that_was_decided_with_another_can_be_settled(
     laptop: Reviewer, phone: Reviewer
 ) -> None:
     """REV-118: it has no effect of its own that could arrive."""

@@ -11,7 +11,7 @@ from lottisync.store.reader import Reader
 
 
 def agree(device: Reviewer, held: Heads, since: int | None = None) -> int:
-    """What is held is what nobody held; how much waits."""
+    """The cached heads equal those computed without a cache; returns how much waits."""
     since = device.now if since is None else since
     found = held.visited(device.now, since)
     assert found == Heads(device.agents).visited(device.now, since)
@@ -46,7 +46,7 @@ def test_web_611_heads_that_are_held_follow_every_verdict_and_the_clock(laptop: 
     assert counts == [2, 1, 1, 0, 1, 0, 1]
 
 
-def test_web_611_a_set_that_is_written_anew_is_looked_at_again(laptop: Reviewer) -> None:
+def test_web_611_a_set_that_is_written_again_is_read_again(laptop: Reviewer) -> None:
     """WEB-611: though its row in the index says the same as before."""
     held = Heads(laptop.agents)
     laptop.add_task()

@@ -37,7 +37,7 @@ def test_s1_16_the_users_language_stays(laptop: Reviewer, source: str) -> None:
     assert laptop.page().task.language_code == "ro"
 
 
-def test_s1_16_a_user_who_chose_elsewhere_at_the_same_time_wins(laptop: Reviewer, phone: Reviewer) -> None:
+def test_s1_16_the_choice_of_a_person_on_another_device_wins(laptop: Reviewer, phone: Reviewer) -> None:
     """S1-16, REV-304."""
     laptop.add_task()
     phone.pull(laptop)

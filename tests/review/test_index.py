@@ -87,7 +87,7 @@ def test_rev129_time_alone_turns_a_row_and_a_clock_set_back_turns_it_again(lapto
 
 
 def test_rev37_what_peers_decide_and_contest_reaches_the_index(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-129, REV-37: nothing but a round came in; the same rows on both devices, and none of them has travelled."""
+    """REV-129, REV-37: the rows are computed on each device and not sent: after a round both have the same."""
     milk, eggs = two_items(laptop)
     phone.pull(laptop)
     assert rows(phone) == rows(laptop)
@@ -116,7 +116,7 @@ def test_rev129_a_decision_alone_reaches_the_index(laptop: Reviewer, phone: Revi
     assert items(only(phone)) == ["rejected", "pending"]
 
 
-def test_rev129_a_verdict_on_one_twin_turns_the_row_of_the_other(laptop: Reviewer, phone: Reviewer) -> None:
+def test_rev129_a_verdict_on_one_of_two_equal_proposals_changes_both_rows(laptop: Reviewer, phone: Reviewer) -> None:
     """REV-129, REV-318: the decision names the other set; one operation on two devices."""
     laptop.add_task()
     phone.pull(laptop)

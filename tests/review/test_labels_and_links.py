@@ -20,7 +20,7 @@ REASON = "The note of 22:30 says it is done"
 
 
 class Killed(BaseException):
-    """The process ends here: nothing of ours catches it."""
+    """The process ends here: no code of this program catches it."""
 
 
 def label(device: Reviewer, *names: str) -> None:
@@ -413,7 +413,7 @@ def test_s0_13_the_direct_path_asks_where_the_item_belongs(laptop: Reviewer) -> 
 
 
 def test_s0_07_the_users_six_transitions(laptop: Reviewer) -> None:
-    """S0-07, S0-28: no matter who set it last, the user may change it, and the item is theirs then."""
+    """S0-07, S0-28: the user may change it, no matter who set it last; then the item is the user's."""
     laptop.add_task(items=("Flour",))
     for by_agent, before, after in [(a, b, c) for a in (False, True) for b in (False, True) for c in (False, True)]:
         (laptop.agent_tick if by_agent else laptop.tick)("t1-i0", before)

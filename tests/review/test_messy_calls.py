@@ -1,4 +1,4 @@
-"""Calls as models make them: one bad element among good ones, older forms, reasons that nobody sees."""
+"""Calls as models make them: one bad element among good ones, older forms, reasons that are never shown."""
 
 import json
 
@@ -145,7 +145,7 @@ def test_rev92_another_reason_of_the_same_status_is_a_change(laptop: Reviewer) -
 
 
 def test_rev93_an_item_is_archived_and_taken_out(laptop: Reviewer) -> None:
-    """REV-93, REV-20: proposed, shown, confirmed and undone; what is so already is not asked."""
+    """REV-93, REV-20: proposed, shown, confirmed and undone; a change without effect is not proposed."""
     laptop.add_task(items=("Flour", "flour"))
     put_away = {"items": [{"id": "t1-i1", "isArchived": True}]}
     assert "queued" in laptop.propose("update_checklist_items", put_away)

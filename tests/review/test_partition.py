@@ -124,7 +124,7 @@ def test_rev33_a_verdict_beats_expiry_wherever_it_was_given(laptop: Reviewer, ph
     assert laptop.states()[ident.rpartition(".")[0]].status == "resolved"
 
 
-def test_rev11_twins_of_one_trigger_are_one_operation(laptop: Reviewer, phone: Reviewer) -> None:
+def test_rev11_two_wakes_for_one_trigger_propose_one_operation(laptop: Reviewer, phone: Reviewer) -> None:
     """REV-11. Two devices woke on it; one confirms its own, the other its own: one item is made."""
     laptop.add_task()
     phone.pull(laptop)

@@ -131,7 +131,7 @@ def test_s2_11_statuses_of_sets(verdicts: list[str | None], days: int, status: S
     assert (state.resolved_at is not None) == (status is SetStatus.RESOLVED)
 
 
-def test_rev30_twins_share_their_verdicts() -> None:
+def test_rev30_equal_proposals_share_their_verdicts() -> None:
     """REV-30."""
     states = project([change_set(1, "s"), change_set(1, "z")], [decision("a", "rejected")], START)
     assert {state.items[ident].status for (s, state), ident in zip(states.items(), ("s.0", "z.0"), strict=True)} == {
@@ -204,7 +204,7 @@ def test_rev_660_of_two_that_took_its_place_the_later_decision_names_it() -> Non
 def test_rev33_what_waits_for_the_person_and_what_is_settled(
     decisions: list[ChangeDecision], days: int, is_open: bool, is_settled: bool
 ) -> None:
-    """REV-34: a set that is put off or has expired waits for nobody now, and may be decided later."""
+    """REV-34: a set that was put off or has expired does not wait now, and may be decided later."""
     state = state_of(*decisions, now=START + 2000 + days * DAY)
     assert (state.open, state.settled) == (is_open, is_settled)
 
@@ -263,7 +263,7 @@ def test_rev30_the_order_of_arrival_is_nothing(history: list[ChangeDecision], da
 
 @given(histories(), st.integers(0, 30))
 def test_rev31_no_verdict_is_lost(history: list[ChangeDecision], days: int) -> None:
-    """REV-31, REV-316. Every decision counts, or somebody who counts had seen it; and what counts is what is shown."""
+    """REV-31, REV-316. Every decision counts, or one that counts had seen it. Those are shown."""
     states = project([change_set(3)], history, START + days * DAY)["s"].items
     for number, state in enumerate(states.values()):
         known = {d.id: d for d in history if d.operation_id == f"op{number}"}

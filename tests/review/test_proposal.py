@@ -72,7 +72,7 @@ def test_rev145_item_ids_name_their_set() -> None:
         ("update_task_estimate", {"minutes": 1}, "Set estimate to 1 minute"),
         ("update_task_due_date", {"dueDate": "2026-12-01"}, "Set due date to 2026-12-01"),
         ("update_task_priority", {"priority": "P1"}, "Set priority to P1"),
-        ("set_task_status", {"status": "BLOCKED", "reason": "no flour"}, "Set status to BLOCKED"),
+        ("set_task_status", {"status": "BLOCKED", "reason": "no flour"}, "Set status to blocked"),
         ("add_checklist_item", {"title": "Design mockup"}, 'Add: "Design mockup"'),
         ("update_checklist_item", {"id": "i1", "isChecked": True}, 'Check off: "T"'),
         ("update_checklist_item", {"id": "i1", "isChecked": False}, 'Uncheck: "T"'),

@@ -15,7 +15,7 @@ from lottisync.review.verdict import Verdicts
 
 
 class Killed(BaseException):
-    """The process ends here: nothing of ours catches it."""
+    """The process ends here: no code of this program catches it."""
 
 
 class DiesBeforeTheEffect(Sagas):

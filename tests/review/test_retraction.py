@@ -124,7 +124,7 @@ def test_rev75_the_person_can_have_it_back(laptop: Reviewer) -> None:
     assert len(laptop.decisions()) == 3
 
 
-def test_rev1_the_tool_is_offered_to_whoever_routes_it() -> None:
+def test_rev1_the_tool_is_offered_if_the_caller_routes_it() -> None:
     """REV-1, S1-20."""
     assert "retract_suggestions" not in {tool["name"] for tool in TOOLBOX.definitions()}
     assert "retract_suggestions" in {tool["name"] for tool in TOOLBOX.definitions(RetractSuggestions)}

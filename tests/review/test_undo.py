@@ -222,7 +222,7 @@ def test_rev114_what_was_put_off_comes_back_at_once(laptop: Reviewer) -> None:
     assert [shown.id for shown in laptop.waiting()] == [item.id]
 
 
-def test_rev115_twins_are_taken_back_together(laptop: Reviewer, phone: Reviewer) -> None:
+def test_rev115_equal_proposals_are_taken_back_together(laptop: Reviewer, phone: Reviewer) -> None:
     """REV-115, REV-35, REV-318."""
     shown = proposed_on_both(laptop, phone)
     laptop.verdicts.reject(shown.id, laptop.later())
@@ -296,7 +296,7 @@ def test_rev58_keep_settles_two_edits_in_the_journal_too(laptop: Reviewer, phone
 
 
 def test_rev117_keep_leaves_what_somebody_typed(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-117: a sibling that is nobody's effect is a conflict of its own, for the person to see."""
+    """REV-117: a sibling that no effect has written is a conflict of its own, and is shown."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
     phone.pull(laptop)
@@ -313,7 +313,7 @@ def test_rev117_keep_leaves_what_somebody_typed(laptop: Reviewer, phone: Reviewe
 
 
 def test_rev58_undone_here_and_confirmed_there(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-58: the phone lacked the undo; who settles it settles the value as well."""
+    """REV-58: the phone had not seen the undo; the person who settles the conflict settles the value as well."""
     laptop.add_task()
     laptop.edit(estimate=30)
     laptop.propose("update_task_estimate", {"minutes": 60})

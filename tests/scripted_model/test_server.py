@@ -199,7 +199,7 @@ def test_models_and_unknown_paths() -> None:
             assert response.status == 400
 
 
-def test_what_a_script_raises_is_told_and_raised_again() -> None:
+def test_what_a_script_raises_is_answered_and_raised_again() -> None:
     def script(request: ChatRequest) -> Reply:
         raise LookupError("no such turn")
 
@@ -222,7 +222,7 @@ def test_closing_does_not_wait_for_idle_clients() -> None:
     assert server.wait_until_idle(0)
 
 
-def test_it_runs_as_a_program_until_told_to_stop(tmp_path: Path) -> None:
+def test_it_runs_as_a_program_until_a_signal(tmp_path: Path) -> None:
     record = tmp_path / "sent.jsonl"
     command = [sys.executable, "-m", "lottisync.scripted_model.server", "--script", "a_script:one_line"]
     (tmp_path / "a_script.py").write_text(

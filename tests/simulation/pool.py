@@ -71,6 +71,14 @@ def empty(store: str, slot: int) -> Contents:
     return contents
 
 
+@cache
+def blank(name: str) -> bytes:
+    """The file of a store, to be filled: to make one takes longer than to write it."""
+    file = Path(mkdtemp(dir=folder())) / f"{name}.sqlite"
+    Store.create(file, SCHEMAS[name], lambda: Host("0" * 16)).close()
+    return file.read_bytes()
+
+
 class Pool:
     def __init__(self, where: Path) -> None:
         where.mkdir()

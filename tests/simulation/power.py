@@ -12,7 +12,7 @@ from tempfile import mkdtemp
 from typing import Literal
 
 import apsw
-from tests.simulation.pool import SCHEMAS, Contents, Mint, fill, folder
+from tests.simulation.pool import SCHEMAS, Contents, Mint, blank, fill, folder
 from tests.support.fault_vfs import FaultVfs
 
 from lottisync.store.store import Store
@@ -38,7 +38,7 @@ class Disk:
 
     def make(self, name: str, contents: Contents, mint: Mint) -> Store:
         """A new store that holds just that."""
-        Store.create(self._folder / f"{name}.sqlite", SCHEMAS[name], mint, vfs=self._name).close()
+        (self._folder / f"{name}.sqlite").write_bytes(blank(name))
         store = self.open(name, mint)
         fill(store, contents)
         self._vfs.begin()

@@ -17,6 +17,7 @@ import pytest
 from tests.simulation.pool import folder
 from tests.support.household import household
 from tests.support.relay import SPACE, chance, introduce
+from tests.support.relay_falsehood import FALSEHOODS
 from tests.support.relay_world import LIES, World
 
 from lottisync.relay import publishing, recording
@@ -30,7 +31,7 @@ Arguments = tuple[int | str | None, ...]
 WEIGHTS = {
     "write": 6, "delete": 2, "read": 8, "publish": 8, "meet": 2, "restart": 1, "pass_time": 2, "lose": 1, "wipe": 0.3,
     "go_back": 0.5, "expire": 0.7, "revoke": 0.7, "bring_back": 1, "babble": 0.7, "usurp": 0.5,
-    "forget": 2,
+    "forget": 2, "season": 0.8, "deceive": 0.7, "back_up": 1.2, "restore": 1.2,
 }  # fmt: skip
 PART_BYTES = 4_000
 LOSSES = ("lose", "wipe", "go_back", "expire")
@@ -87,7 +88,9 @@ def _arguments(draw: random.Random, name: str) -> Arguments:
             return device, other
         case "babble":
             return device, draw.choice(list(Kind)).name
-        case "restart" | "bring_back":
+        case "deceive":
+            return device, draw.choice(tuple(FALSEHOODS))
+        case "restart" | "bring_back" | "back_up" | "restore":
             return (device,)
     return ()
 

@@ -28,6 +28,7 @@ from lottisync.store.rows import Rows
 from lottisync.sync import incoming, outgoing
 from lottisync.sync.agreement import Agreement, RemoteState
 from lottisync.sync.parties import Parties
+from lottisync.sync.rounds_in import RoundsIn
 
 # A branch that some schedule takes by chance is shown by nothing, and while it is measured a run takes twice as long.
 pytestmark = pytest.mark.no_cover
@@ -204,7 +205,7 @@ DECIDED_AND_LOST = scenario(
 )
 
 
-def test_an_effect_is_missed_only_where_nobody_can_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_effect_is_excused_only_where_no_device_can_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """SYNC-27: the oracle excuses a decision without its effect where the journal was put back, and nowhere else."""
     world = run(DECIDED_AND_LOST)
     assert (world.count["mislaid"], world.count["gone"]) == (1, 1)
@@ -214,6 +215,25 @@ def test_an_effect_is_missed_only_where_nobody_can_have_it(monkeypatch: pytest.M
     monkeypatch.setattr(World, "_mislay", lambda *_: None)
     with pytest.raises(Broken, match="order"):
         run(DECIDED_AND_LOST)
+
+
+A_COPY_OF_A_JOURNAL_MEETS_ONE_THAT_DIES = scenario(
+    s.Backup(B), s.Decide(B), s.Gather(), s.Restore(0, B, noticed=False), s.Write(B, 1), s.Write(B, 2), s.Crash(C, 1),
+    s.Meet(B, C), stores=("journal", "agent"),
+)  # fmt: skip
+
+
+def test_relay_981_a_decision_does_not_come_ahead_of_an_effect_that_another_write_stands_for() -> None:
+    """RELAY-981: by the counters the journal of the copy has all that the other one knows. That one has the shorter
+    chain, and cannot see that they differ. It begins with the agents' store, and dies before it hears of it."""
+    run(A_COPY_OF_A_JOURNAL_MEETS_ONE_THAT_DIES)
+
+
+def test_relay_981_the_scenario_breaks_without_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RELAY-981"""
+    monkeypatch.setattr(RoundsIn, "_refuse_before_earlier", lambda *_: None)
+    with pytest.raises(Broken, match="order: a decision is on device 1"):
+        run(A_COPY_OF_A_JOURNAL_MEETS_ONE_THAT_DIES)
 
 
 # -- faults that the laws catch
@@ -240,7 +260,7 @@ def _believe_whole_chains(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _chains_go_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Agreement, "_difference", lambda self, reader, theirs: None)
+    monkeypatch.setattr(Agreement, "_difference", lambda self, reader, logs, theirs: None)
     monkeypatch.setattr(peer_chain, "_parts_from", lambda tx, log, part: None)
 
 
@@ -268,7 +288,7 @@ def _no_chains_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _rounds_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device that is told what another one lacks says nothing."""
+    """A device that hears what another one lacks sends nothing."""
     monkeypatch.setattr(Agreement, "has_news", lambda self, own, *, include_held: False)
 
 
@@ -321,7 +341,7 @@ def _no_index_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "DELETE_COMPONENT", rows.DELETE_COMPONENT + " and 0")
 
 
-def _what_was_told_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+def _acknowledgements_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RemoteState, "learns", lambda self, knowledge, held=(): None)
 
 
@@ -372,7 +392,7 @@ FAULTS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
     (_agent_first, "two", "order"),
     (_no_index_is_cleared, "basic", "check"),
     (_rounds_are_not_made, "basic", "quiet"),
-    (_what_was_told_is_not_believed, "basic", "endless"),
+    (_acknowledgements_are_not_believed, "basic", "endless"),
     (_chains_go_unchecked, "fork", "knowledge"),
     (_nothing_was_forgotten, "retire", "diverged"),
     (_purged_without_asking, "purge", "diverged"),
@@ -439,7 +459,7 @@ def test_a_schedule_that_breaks_a_law_is_made_short(monkeypatch: pytest.MonkeyPa
     assert verdict(short, run) == "Broken order"
 
 
-def test_what_nobody_wrote_is_noticed() -> None:
+def test_an_invented_write_is_noticed() -> None:
     with pytest.raises(Broken, match="invented"):
         Reference().seen(E, {"x": (Shown(1, 0, 0, '"w"'),)})
 

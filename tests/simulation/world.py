@@ -84,8 +84,8 @@ class Spared:
 COUNTED = (
     "steps", "writes", "decisions", "wires", "rounds", "rounds cut off", "Reject", "crashes", "power cuts", "survived",
     "restores", "of one", "went back", "mislaid", "gone", "clones", "forks", "purged", "retired", "revived",
-    "quarantined", "diverged", "mended", "lies", "refused", "relay losses", "revoked", "brought back", "usurped",
-    "newcomers", "frames",
+    "quarantined", "diverged", "mended", "lies", "refused", "relay losses", "expired", "revoked", "brought back",
+    "usurped", "deceived", "restored", "newcomers", "frames",
 )  # fmt: skip
 """What of `World.count` shows whether schedules still do what they are for."""
 

@@ -221,7 +221,7 @@ def test_a_half_of_what_is_written_together_cannot_be_combined(tmp_path: Path) -
     assert len(listed(a)) == 4
 
 
-def test_bringing_back_settles_nothing_that_nobody_asked_for(tmp_path: Path) -> None:
+def test_bringing_back_does_not_settle_other_conflicts(tmp_path: Path) -> None:
     """STORE-17: it writes all of the entity again, so other conflicts come first."""
     a, b = apart(tmp_path)
     with b.transaction(NOON + 10, HIGH) as tx:

@@ -9,8 +9,9 @@ from tests.support.stores import NOON, minting, new_store
 from lottisync.entities.entity import HIGH
 from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
-from lottisync.store import database
+from lottisync.store import database, feed
 from lottisync.store.database import APPLICATION_ID, FORMAT, connect
+from lottisync.store.merge import Merge
 from lottisync.store.store import Store
 
 
@@ -48,6 +49,27 @@ def test_wal_and_full_are_really_in_force(tmp_path: Path) -> None:
             assert each.local("pragma journal_mode") == [("wal",)]
     snapshot.close()
     again.close()
+
+
+def test_store_870_only_what_can_be_computed_again_does_not_wait_for_the_disk(tmp_path: Path) -> None:
+    """STORE-870: the next transaction waits for it again, also after one that failed."""
+
+    def fail(cache: Merge) -> None:
+        assert cache.execute("pragma synchronous") == [(1,)]
+        raise RuntimeError("no more")
+
+    store = new_store(tmp_path)
+    for _ in range(2):
+        with pytest.raises(RuntimeError), store.caching(NOON) as cache:
+            fail(cache)
+        with store.transaction(NOON, HIGH) as tx:
+            assert tx.execute("pragma synchronous") == [(2,)]
+    with store.caching(NOON) as cache:
+        feed.advance(cache, "a cache", 7)
+    with store.reading() as reader:
+        assert reader.cursor("a cache") == 7
+        assert reader.local("pragma synchronous") == [(2,)]
+    store.close()
 
 
 def test_a_file_that_cannot_be_made_durable_is_refused(tmp_path: Path) -> None:

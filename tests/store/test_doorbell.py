@@ -4,7 +4,7 @@ import contextlib
 import os
 import resource
 import select
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -55,7 +55,7 @@ def test_ringing_never_blocks(tmp_path: Path) -> None:
     bell.close()
 
 
-def test_ringing_where_nobody_ever_listened(tmp_path: Path) -> None:
+def test_ringing_a_bell_that_has_no_listener(tmp_path: Path) -> None:
     """STORE-11"""
     ring(tmp_path / "bells")
     assert not (tmp_path / "bells").exists()
@@ -107,7 +107,7 @@ class Crowded(type(Path())):  # type: ignore[misc]
 TAKEN: list[int] = []
 
 
-def test_whoever_is_out_of_file_descriptors_makes_nobody_deaf(tmp_path: Path) -> None:
+def test_a_program_without_file_descriptors_keeps_the_bells_of_others(tmp_path: Path) -> None:
     """STORE-11"""
     bell = Bell(tmp_path, "one")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -172,3 +172,35 @@ def test_only_what_was_committed_rings(tmp_path: Path) -> None:
     assert is_rung(bell)
     bell.close()
     store.close()
+
+
+def test_store_971_other_processes_hear_a_commit_before_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """STORE-971: a pipe that this process has not made as a bell is another's."""
+    names = ("a", "b", "y", "z")
+    own = [Bell(tmp_path, name) for name in names[1:3]]
+    others = [tmp_path / names[0], tmp_path / names[3]]
+    for path in others:
+        os.mkfifo(path)
+    pipes = [os.open(path, os.O_RDONLY | os.O_NONBLOCK) for path in others]
+    rung: list[str] = []
+    monkeypatch.setattr("lottisync.store.doorbell.os.open", _noting(rung))
+    ring(tmp_path)
+    monkeypatch.undo()
+    assert set(rung[:2]) == {"a", "z"}
+    assert set(rung[2:]) == {"b", "y"}
+    for pipe in pipes:
+        os.close(pipe)
+    for bell in own:
+        bell.close()
+
+
+def _noting(opened: list[str]) -> Callable[[Path, int], int]:
+    really = os.open
+
+    def note(path: Path, flags: int) -> int:
+        opened.append(Path(path).name)
+        return really(path, flags)
+
+    return note

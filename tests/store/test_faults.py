@@ -13,12 +13,14 @@ from typing import Literal
 
 import apsw
 import pytest
+from tests.support.failing_disk import FailingVfs
 from tests.support.fault_vfs import FaultVfs
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import HIGH
 from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem
+from lottisync.store import feed
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
 
@@ -39,8 +41,11 @@ def prepared(tmp_path: Path) -> Path:
 
 
 def workload(store: Store) -> Iterator[int]:
-    """Several transactions; yields the counter that each of them has acknowledged."""
+    """Several transactions; yields the counter that each of them has acknowledged. Before each, one that does not wait
+    for the disk (STORE-870)."""
     for number in range(WRITES):
+        with store.caching(NOON + number) as cache:
+            feed.advance(cache, "a cache", number + 1)
         with store.transaction(NOON + number, HIGH) as tx:
             tx.put(f"t{number}", "task", {"title": "x" * 3000})
             dot = tx.put("kept", "task", {"title": f"edit {number}"})
@@ -114,7 +119,7 @@ def test_a_disk_that_fails_at_any_operation_loses_nothing_acknowledged(
 def test_a_power_cut_at_any_operation_loses_nothing_acknowledged(
     prepared: Path, tmp_path: Path, mode: Literal["none", "prefix", "any"]
 ) -> None:
-    """STORE-22: whatever of the unsynced writes the disk has kept, and however it has torn them."""
+    """STORE-22, STORE-870: whatever of the unsynced writes the disk has kept, and however it has torn them."""
     total = operations(copy_of(prepared, tmp_path / "count"))
     cut = 0
     for at in range(1, total + 1):
@@ -129,3 +134,19 @@ def test_a_power_cut_at_any_operation_loses_nothing_acknowledged(
         cut += vfs.dead
         check(after / file.name, acknowledged)
     assert cut == total, "every operation was a power cut once"
+
+
+def test_store_941_a_snapshot_on_a_disk_that_failed_is_closed_without_an_error(prepared: Path, tmp_path: Path) -> None:
+    """STORE-941: SQLite had ended its transaction, and the daemon died of the rollback."""
+    control = tmp_path / "control"
+    disk = FailingVfs(control, name="fails when read", default=False)
+    store = Store.open(prepared, JOURNAL, lambda: Host("00000000000000b2"), vfs="fails when read", detect="late")
+    with contextlib.closing(store), contextlib.closing(store.snapshot(cache_kib=1)) as snapshot:
+        control.write_text(prepared.name)
+        with pytest.raises(Problem, match="EIO"):
+            list(snapshot.versions(range(10)))
+        snapshot.close()
+        control.unlink()
+        with contextlib.closing(store.snapshot()) as again:
+            assert again.entity("kept") is not None
+    disk.unregister()

@@ -121,7 +121,7 @@ def test_forget_1_of_hosts_of_which_nothing_is_here_nothing_is_noted(tmp_path: P
         assert reader.local("select count(*) from hosts where host = ?", (B,)) == [(0,)]
 
 
-def test_forget_20_what_was_told_before_is_noted_without_a_bell(tmp_path: Path) -> None:
+def test_forget_20_what_was_acknowledged_before_is_noted_without_a_bell(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     with_chains(store, {A: 1})
     with store.transaction(NOON, HIGH) as tx:
@@ -234,7 +234,7 @@ def test_forget_3_at_most_so_many_at_once(tmp_path: Path) -> None:
             assert forgetting.purge(tx, [], limit=2) == expected
 
 
-def test_forget_5_who_holds_how_many_back(pair: tuple[Store, Store]) -> None:
+def test_forget_5_how_many_deletions_each_device_holds_back(pair: tuple[Store, Store]) -> None:
     a, b = pair
     tell(a, "phone", knowledge(b))
     with a.reading() as reader:
@@ -427,7 +427,7 @@ def test_forget_8_what_was_forgotten_elsewhere_goes_here_too(tmp_path: Path) -> 
     assert lacking(away, a)[0] == []
 
 
-def test_forget_300_an_edit_that_nobody_has_seen_lives_on(tmp_path: Path) -> None:
+def test_forget_300_an_edit_that_no_other_device_has_seen_lives_on(tmp_path: Path) -> None:
     a, away = new_store(tmp_path, 1), new_store(tmp_path, 2)
     put(a, "gone")
     put(a, "other")

@@ -356,7 +356,7 @@ def test_copy_7_another_machine_is_another_place(tmp_path: Path) -> None:
     assert file_identity(file, (absent,)) == f"/{file.stat().st_ino}"
 
 
-def test_copy_8_a_notice_is_told_once_and_again_when_more_was_kept(tmp_path: Path) -> None:
+def test_copy_8_a_notice_is_shown_once_and_again_when_more_was_kept(tmp_path: Path) -> None:
     """COPY-18"""
     world = Rolled(tmp_path)
     put(world.laptop, "s1", {"title": "since"})

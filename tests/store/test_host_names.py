@@ -134,7 +134,7 @@ HOW = ["cast(x'FF00' as text)", "'zz'", "''", "'5555555555555557'"]
 
 @pytest.mark.parametrize("how", HOW)
 def test_store_670_the_parent_of_a_branch_is_found_again_by_the_node(how: str, tmp_path: Path) -> None:
-    """STORE-670: `check` failed for good, the branch belonged to no device, and sending it was a traceback."""
+    """STORE-670: before, `check` failed for ever, the branch belonged to no device, and sending it raised."""
     branched = Branched(tmp_path, how)
     assert branched.parent() == Branched.OLD
     assert branched.faults() == []

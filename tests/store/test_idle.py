@@ -58,8 +58,8 @@ def test_store_680_a_store_that_is_written_to_is_left_alone(store: Store) -> Non
         assert idle.look() == []
 
 
-def test_store_681_nobody_waits_for_it(store: Store) -> None:
-    """STORE-681: neither who reads, nor it for who reads; it is done at a later look."""
+def test_store_681_neither_a_reader_nor_the_daemon_waits_for_it(store: Store) -> None:
+    """STORE-681: it does not wait for a reader either, but tries again later."""
     idle = Idle({"journal": store})
     write(store, "Milk")
     idle.look()

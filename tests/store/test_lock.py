@@ -57,7 +57,7 @@ def test_a_program_that_is_killed_lets_go(tmp_path: Path) -> None:
     assert not is_held(file)
 
 
-def test_a_folder_that_is_not_there_is_an_error_for_who_wants_to_hold_it(tmp_path: Path) -> None:
+def test_a_lock_in_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
         Lock(tmp_path / "nowhere" / "work.lock")
     assert not is_held(tmp_path / "nowhere" / "work.lock")

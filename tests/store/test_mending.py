@@ -204,7 +204,7 @@ def test_mend_7_another_type_goes_to_quarantine(tmp_path: Path) -> None:
 
 
 def test_mend_4_a_clock_that_cannot_be_read_beside_what_is_in_quarantine(tmp_path: Path) -> None:
-    """MEND-4, STORE-27: what is kept of the entity asks what the row has seen; it has seen nothing that can be told."""
+    """MEND-4, STORE-27: what is kept of the entity asks what the row has seen, and that cannot be read."""
     entity = made({A: 1}, title=(A, 1, "Milk"))
     store = holding(tmp_path, 1, entity)
     other = Entity("t1", "note", {B: 1}, made({B: 1}, title=(B, 1, "Wine")).registers)
@@ -248,7 +248,7 @@ def test_mend_7_a_damaged_row_is_not_sent(tmp_path: Path) -> None:
         "update state set digest = zeroblob(32)",
     ],
 )
-def test_mend_8_repair_makes_all_that_is_kept_twice_anew(tmp_path: Path, damage: str) -> None:
+def test_mend_8_repair_computes_all_derived_data_again(tmp_path: Path, damage: str) -> None:
     store = new_store(tmp_path)
     with store.transaction(NOON, HIGH) as tx:
         tx.put("t1", "task", {"title": "Milk"})
@@ -335,8 +335,8 @@ def test_mend_9_whatever_does_not_follow_from_the_content_is_seen(tmp_path: Path
 
 
 @pytest.mark.parametrize("damage", [FLIP, "update journal_entities set hash = zeroblob(32) where id = 't1'"])
-def test_mend_40_what_nobody_vouches_for_is_left_until_a_person_accepts_it(tmp_path: Path, damage: str) -> None:
-    """MEND-40, REL-D7: readable damage is damage all the same; it is not sent, and what stands beside it is."""
+def test_mend_40_a_damaged_row_is_left_until_a_person_accepts_it(tmp_path: Path, damage: str) -> None:
+    """MEND-40, REL-D7: also if it can be read. The row is not sent, and all other rows are."""
     store, other = new_store(tmp_path, 1), new_store(tmp_path, 2)
     with store.transaction(NOON, HIGH) as tx:
         tx.put("t1", "task", {"title": "Milk"})
@@ -362,7 +362,7 @@ def test_mend_40_what_a_peer_holds_in_the_same_content_is_good(tmp_path: Path) -
     assert faults(store) == []
 
 
-def test_mend_8_what_cannot_be_read_is_left_and_still_told(tmp_path: Path) -> None:
+def test_mend_8_what_cannot_be_read_is_left_and_still_reported(tmp_path: Path) -> None:
     store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
     sql(store, "update journal_entities set stamps = '[]'")
     assert repair(store, LATER) == 0
@@ -371,8 +371,8 @@ def test_mend_8_what_cannot_be_read_is_left_and_still_told(tmp_path: Path) -> No
     assert any("t1" in fault for fault in faults(store))
 
 
-def test_mend_8_a_write_that_no_chain_knows_is_left_and_still_told(tmp_path: Path) -> None:
-    """The clock and the write itself name a counter that was never reached: it cannot be told what it was."""
+def test_mend_8_a_write_that_no_chain_knows_is_left_and_still_reported(tmp_path: Path) -> None:
+    """The clock and the write itself name a counter that was never reached: the true one cannot be found."""
     store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
     sql(store, "update journal_entities set clock = replace(clock, ':1', ':7'), stamps = replace(stamps, ',1]', ',7]')")
     before = store.read("t1")
@@ -532,6 +532,56 @@ def test_rel_d7_a_damaged_id_hides_no_other(tmp_path: Path) -> None:
         found, damaged = reader.views("task", Task)
     assert [task.title for task in found] == ["Tea"]
     assert len(damaged) == 1
+
+
+def renamed(store: Store, ident: bytes) -> None:
+    """The disk has changed the id of t1."""
+    sql(store, f"update journal_entities set id = cast(x'{ident.hex()}' as text) where id = 't1'")
+
+
+def damaged_rows(store: Store) -> list[int]:
+    with store.reading() as reader:
+        return Fingerprints(reader).damaged_rows
+
+
+@pytest.mark.parametrize("ident", [b"\xf41", b"v1", b"t\xb1"])
+@pytest.mark.parametrize("back", [False, True], ids=["alone", "supplied before"])
+def test_mend_881_a_row_with_a_flipped_bit_in_its_id_is_found_again(ident: bytes, back: bool, tmp_path: Path) -> None:
+    """MEND-881: also where a peer has supplied the entity before; the other row was left, and the two stores differed
+    for ever."""
+    entity = made({A: 1}, title=(A, 1, "Milk"))
+    store, other = holding(tmp_path, 1, entity), holding(tmp_path, 2, entity)
+    renamed(store, ident)
+    if back:
+        assert mend(store, entity) == 1
+    with store.transaction(NOON, None) as tx:
+        assert mending.name_again(tx, Fingerprints(tx).damaged_rows) == ["t1"]
+    assert store.read("t1") == entity
+    assert faults(store) == []
+    assert digest_of(store) == digest_of(other)
+
+
+def test_mend_881_an_id_that_differs_in_more_is_looked_for_among_those_that_differ(tmp_path: Path) -> None:
+    entity = made({A: 1}, title=(A, 1, "Milk"))
+    store = holding(tmp_path, 1, entity)
+    renamed(store, b"another")
+    for others, named in (((), []), (("t2", "t1"), ["t1"])):
+        with store.transaction(NOON, None) as tx:
+            assert mending.name_again(tx, Fingerprints(tx).damaged_rows, others) == named
+    assert store.read("t1") == entity
+    assert faults(store) == []
+
+
+def test_mend_881_what_is_damaged_beside_its_id_stays_as_it_is(tmp_path: Path) -> None:
+    """MEND-40: nobody knows what it held."""
+    store = holding(tmp_path, 1, made({A: 1}, title=(A, 1, "Milk")))
+    sql(store, FLIP)
+    renamed(store, b"v1")
+    before = damaged_rows(store)
+    with store.transaction(NOON, None) as tx:
+        assert mending.name_again(tx, before, ["t1"]) == []
+        assert mending.still_damaged(tx, before) == before
+    assert damaged_rows(store) == before
 
 
 def test_mend_24_a_damaged_row_is_neither_joined_nor_written_to(tmp_path: Path) -> None:

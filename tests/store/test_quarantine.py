@@ -71,7 +71,7 @@ def test_store_24_a_device_that_takes_it_and_one_that_cannot_have_one_digest(tmp
     assert faults(strict) == []
 
 
-def test_store_25_it_is_passed_on_in_the_same_bytes_and_is_not_offered_to_who_has_it(tmp_path: Path) -> None:
+def test_store_25_a_kept_version_is_sent_on_in_the_same_bytes_and_not_to_a_store_that_has_it(tmp_path: Path) -> None:
     strict, third, lax = new_store(tmp_path, 1), new_store(tmp_path, 2), new_store(tmp_path, 3, LAX)
     take(strict, bad({A: 1}))
     with strict.reading() as reader:

@@ -120,7 +120,7 @@ def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path, failure: BaseEx
 
 
 def test_a_transaction_sees_its_own_writes(tmp_path: Path) -> None:
-    """STORE-4: and nobody else does before the commit."""
+    """STORE-4: and no other reader does before the commit."""
     store = new_store(tmp_path)
     other = Store.open(store.file, JOURNAL, minting(2))
     with store.transaction(NOON, HIGH) as tx:
@@ -172,7 +172,7 @@ def test_what_is_not_there_can_neither_be_deleted_nor_brought_back(tmp_path: Pat
         assert caught.value.code == "unknown-id"
 
 
-def test_undeleting_writes_every_register_anew(tmp_path: Path) -> None:
+def test_undeleting_writes_every_register_again(tmp_path: Path) -> None:
     """MERGE-14: so that a deletion which somebody made meanwhile does not cover it."""
     one, two = new_store(tmp_path, 1), new_store(tmp_path, 2)
     put(one, "t1", title="x", due="2026-01-01")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -97,11 +97,16 @@ def _text(stream: io.TextIOWrapper) -> str:
     return stream.read()
 
 
-@contextmanager
-def started(*arguments: str, home: Path) -> Iterator["subprocess.Popen[str]"]:
+def started(*arguments: str, home: Path) -> AbstractContextManager["subprocess.Popen[str]"]:
     """A command that runs until the block ends, or until it ends by itself."""
+    return program(sys.executable, "-m", "lottisync", *arguments, "--home", str(home))
+
+
+@contextmanager
+def program(*call: str) -> Iterator["subprocess.Popen[str]"]:
+    """A process that runs until the block ends, or until it ends by itself."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "lottisync", *arguments, "--home", str(home)],
+        call,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

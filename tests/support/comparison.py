@@ -72,4 +72,5 @@ def repair(store: Store, now: int, same_there: Container[str] = ()) -> int:
 def damaged(store: Store) -> set[str]:
     """The ids of the rows that do not have their own hash."""
     with store.reading() as reader:
-        return set(mending.still_damaged(reader, [ident for (ident,) in reader.local("select id from rows")]))
+        ids = dict(reader.local("select n, id from rows"))
+        return {ids[n] for n in mending.still_damaged(reader, ids)}

@@ -1,7 +1,6 @@
 """Engines of a household on loopback: real sockets and TLS, without mDNS."""
 
 import contextlib
-import socket
 from collections.abc import AsyncIterator
 from random import Random
 
@@ -110,13 +109,6 @@ async def connected(a: Member, b: Member, tasks: int = 20) -> AsyncIterator[tupl
         async with running(first):
             await until(lambda: in_step(a, b) and first.connections and second.connections)
             yield first, second
-
-
-def free_port() -> int:
-    with socket.socket() as probing:
-        probing.bind((HERE, 0))
-        port: int = probing.getsockname()[1]
-        return port
 
 
 def codes(member: Member) -> list[str]:

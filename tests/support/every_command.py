@@ -27,7 +27,7 @@ FIELDS = {
     "task time add": "milk 25 Walked", "task time start": "milk Walking", "task time stop": "",
     "task time edit": "{entry} Ran", "task time remove": "{entry}", "task time list": "milk",
     "task item edit": "fridge Cellar", "task item check": "fridge", "task item remove": "fridge",
-    "task item move": "fridge --task rye", "task item archive": "fridge", "search": "shop",
+    "task item move": "fridge --task rye", "task item archive": "fridge", "search": "shop", "task search": "shop",
     "agent create": "rye", "agent wake": "milk", "agent configure": "milk autoCheck=true", "agent pause": "milk",
     "agent resume": "milk", "agent destroy": "milk --yes", "agent move": "milk", "agent model": "milk small",
     "agent attended": "milk", "agent off": "", "agent on": "", "agent limit": "200000",

@@ -16,11 +16,11 @@ REAL = apsw.vfs_names()[0]
 
 
 class FailingVfs(apsw.VFS):
-    """The default file system of this process from here on."""
+    """The default file system of this process from here on, or one that is opened by its name."""
 
-    def __init__(self, control: Path) -> None:
+    def __init__(self, control: Path, *, name: str = "failing", default: bool = True) -> None:
         self._control = control
-        super().__init__("failing", REAL, makedefault=True)
+        super().__init__(name, REAL, makedefault=default)
 
     def xOpen(self, name: Any, flags: list[int]) -> "FailingFile":  # noqa: N802
         return FailingFile(self, name, flags)

@@ -115,7 +115,7 @@ class FaultVfs(apsw.VFS):
         return chance.choice(points[-most:])
 
     def begin(self) -> None:
-        """All that is there now stays for good."""
+        """What is there now survives a power cut."""
         self.files = {name: Written(Path(name).read_bytes()) for name in self.files if Path(name).exists()}
         self.syncs.clear()
 

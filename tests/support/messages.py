@@ -27,7 +27,7 @@ def hello(
 HELLO = hello(DEVICE, b"b" * 16)
 EVERY: dict[type[m.Message], m.AnyMessage] = {
     m.Hello: HELLO,
-    m.Want: m.Want({"journal": HAVE}),
+    m.Want: m.Want({"journal": HAVE}, ["agent"]),
     m.Probe: m.Probe("journal", HOST, [1, 2]),
     m.Probed: m.Probed("journal", HOST, {1: VALUE}),
     m.Begin: m.Begin(1, "journal", {HOST: 1}, {}, behind=False, count=1),

@@ -3,18 +3,14 @@
 import json
 import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.support.command_line import eventually
+from tests.support.ports import free_port
+
 WHERE = shutil.which("nats-server") or shutil.which("nats-server", path="/usr/sbin:/usr/local/sbin")
-START_SECONDS = 20.0
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 class Server:
@@ -54,26 +50,20 @@ class Server:
     def start(self) -> None:
         """Returns when it takes connections."""
         assert WHERE is not None
-        self._process = subprocess.Popen(
-            [*self._within, WHERE, "-c", str(self._config), "-a", "127.0.0.1"],
-            cwd=self.folder,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        assert self._process.stderr is not None
-        said = []
-        for line in self._process.stderr:
-            if "Server is ready" in line:
-                return
-            said.append(line)
-        raise AssertionError(f"the server did not start: {''.join(said)}")
+        log = self.folder / "server.log"
+        with log.open("w") as said:
+            self._process = subprocess.Popen(
+                [*self._within, WHERE, "-c", str(self._config), "-a", "127.0.0.1"],
+                cwd=self.folder,
+                stderr=said,
+                start_new_session=True,
+            )
+        eventually(lambda: "Server is ready" in log.read_text() or self._process.poll() is not None, "the server")
+        assert self._process.poll() is None, log.read_text()
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         self._process.send_signal(how)
         self._process.wait()
-        if self._process.stderr is not None:
-            self._process.stderr.close()
 
     def change(self, old: str, new: str) -> None:
         """Another configuration from the next start on."""

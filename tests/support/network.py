@@ -13,12 +13,12 @@ from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple, Self
 
 import pytest
-from tests.support.command_line import content, environment, eventually
+from tests.support.command_line import BOUND_SECONDS, content, environment, eventually
 from tests.support.daemons import Daemon
 
 
 def namespaces_or_skip() -> None:
-    name = f"lsprobe{os.getpid()}"
+    name = f"lsprobe{os.urandom(4).hex()}"
     try:
         made = subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False)
         reason = made.stderr.decode().strip()
@@ -49,7 +49,7 @@ class Machine:
     def run(self, *arguments: str) -> Any:
         """Run a command to its end; returns its answer as JSON."""
         done = self._started(*arguments)
-        out, err = done.communicate(timeout=60)
+        out, err = done.communicate(timeout=BOUND_SECONDS)
         assert done.returncode == 0, err
         return content(out.splitlines()[-1])
 
@@ -70,7 +70,7 @@ class Machine:
         with process:
             try:
                 yield json.loads(process.stdout.readline())["uri"]
-                out, err = process.communicate(timeout=60)
+                out, err = process.communicate(timeout=BOUND_SECONDS)
             except BaseException:
                 process.kill()
                 raise
@@ -129,8 +129,6 @@ class Network:
     """Machines on one bridge. Without `multicast` the bridge carries none, like many a guest Wi-Fi. `cables` holds
     the bad cables, by the number of the machine."""
 
-    _made = 0
-
     def __init__(
         self,
         folder: Path,
@@ -140,8 +138,7 @@ class Network:
         ipv6: bool = True,
         cables: Mapping[int, Cable] = MappingProxyType({}),
     ) -> None:
-        Network._made += 1
-        self.name = f"ls{os.getpid()}n{Network._made}"
+        self.name = f"ls{os.urandom(4).hex()}"
         self.machines = [Machine(self, number, folder) for number in range(count)]
         self._namespaces = [self.name, *(machine.namespace for machine in self.machines)]
         self._multicast, self._ipv6, self._cables = multicast, ipv6, cables
@@ -200,7 +197,7 @@ class Network:
 
     def _remove(self) -> None:
         for cable in self._running:
-            cable.communicate(timeout=10)  # its standard input ends, and so does it
+            cable.communicate(timeout=BOUND_SECONDS)  # its standard input ends, and so does it
         for name in reversed(self._namespaces):
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 

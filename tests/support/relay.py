@@ -69,11 +69,11 @@ class Visitor:
         self.events: list[Event] = []
         self.start()
 
-    def start(self) -> None:
+    def start(self, space: bytes = SPACE) -> None:
         """Start the program again. What it had not written down is lost."""
         self._looked = False
         self._places: dict[Name, int] = {}
-        self.participant = Participant(self.member, SPACE, self._chance, self.member.now)
+        self.participant = Participant(self.member, space, self._chance, self.member.now)
 
     def roster(self) -> Roster:
         """The devices of the person as this one knows them now."""

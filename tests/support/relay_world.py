@@ -9,20 +9,23 @@ from pathlib import Path
 from tests.support import rounds
 from tests.support.household import Member
 from tests.support.relay import Relay, View, Visitor, introduce
+from tests.support.relay_falsehood import Said, falsehood, forged, sealed
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import canonical
 from lottisync.entities.entity import HIGH
-from lottisync.relay.header import CHANNEL, Kind, Name, parts_of
+from lottisync.relay.header import Kind, Name, parts_of
 from lottisync.store import forgetting, lookups
 from lottisync.sync.local_state import LocalState
 
 STORES = ("space", "journal", "agent")
 LIES = (
     "drop", "shuffle", "alter", "misplace", "repeat", "another epoch", "another lane", "set back", "half", "no frames",
-    "stale too",
+    "stale too", "forge",
 )  # fmt: skip
 MINUTE = 60_000
+SEASON = 50 * 24 * 60 * MINUTE
+"""Longer than a snapshot is relied on, and more than half of the time after which a relay forgets."""
 
 
 class World:
@@ -42,6 +45,8 @@ class World:
         self.padding = 0
         """Bytes behind every word that is written: what makes several messages of a segment."""
         self.copied = False
+        self._seasons: dict[Name, int] = {}
+        """For how many seasons each message has lain there."""
         self.count: Counter[str] = Counter()
         """What has happened, for who looks whether histories still do what they are for."""
         self._count = 0
@@ -113,9 +118,53 @@ class World:
     def restart(self, at: int) -> None:
         self.visitors[at].start()
 
+    def back_up(self, at: int) -> None:
+        """A person copies a device's files."""
+        visitor = self.visitors[at]
+        backup = self.folder / f"backup-{at}"
+        visitor.participant.close()
+        visitor.member.close()
+        shutil.rmtree(backup, ignore_errors=True)
+        shutil.copytree(visitor.member.folder, backup)
+        self._open_again(visitor)
+
+    def restore(self, at: int) -> None:
+        """The device has its files of then again. What it alone had written since is lost, and nobody is to blame."""
+        visitor, backup = self.visitors[at], self.folder / f"backup-{at}"
+        if not backup.exists():
+            return
+        self.count["restored"] += 1
+        self.copied = True
+        folder = visitor.member.folder
+        visitor.participant.close()
+        visitor.member.close()
+        minted = (folder / "hosts").read_text()
+        shutil.rmtree(folder)
+        shutil.copytree(backup, folder)
+        (folder / "hosts").write_text(minted)
+        self._open_again(visitor)
+        for (store, ident, word), author in [*self.unseen.items()]:
+            if author == at and word not in _words(visitor.member, store, ident):
+                del self.unseen[store, ident, word]
+
+    def _open_again(self, visitor: Visitor) -> None:
+        old = visitor.member
+        visitor.member = Member(old.folder, old.number)
+        visitor.member.now, visitor.member._named = old.now, old._named
+        visitor.start()
+
     def pass_time(self) -> None:
         for visitor in self.visitors:
             visitor.member.now += MINUTE
+
+    def season(self) -> None:
+        """Fifty days pass. The relay forgets what has lain there for two seasons: it is older than ninety days."""
+        for visitor in self.visitors:
+            visitor.member.now += SEASON
+        self._seasons = {name: self._seasons.get(name, 0) + 1 for name in self.relay.messages}
+        for name in [name for name, seasons in self._seasons.items() if seasons > 1]:
+            self.count["expired"] += 1
+            del self.relay.messages[name]
 
     def lose(self) -> None:
         if self.relay.messages:
@@ -149,14 +198,12 @@ class World:
 
     def babble(self, at: int, kind: Kind) -> None:
         """A member that lies: it seals what is nothing, in its own lane."""
-        visitor = self.visitors[at]
-        lane = visitor.participant._publishing.lane
-        lane.begin(visitor.member.now)
-        channel = CHANNEL[kind] + (".99" if kind is Kind.FRAME else "")
-        last = max((n.number for n in self.relay.messages if (n.lane, n.channel) == (lane.id, channel)), default=0)
-        name = Name(lane.id, channel, last + 1)
-        epoch = None if kind is Kind.KEYS else visitor.participant._keyring.sealing(visitor.member.now)
-        self.relay.put(*lane.sealed_as(kind, name, bytes(32), epoch, self.chance.randbytes(40)))
+        self.relay.put(*sealed(self.visitors[at], kind, lambda name: Said(self.chance.randbytes(40))))
+
+    def deceive(self, at: int, how: str) -> None:
+        """A member that lies: what it seals in its own lane is well formed, and not true."""
+        self.count["deceived"] += 1
+        self.relay.put(*falsehood(how, self.visitors[at], self.chance))
 
     def usurp(self, at: int, whose: int) -> None:
         """A member that lies: it seals what is nothing, in the lane of another that has spoken there."""
@@ -209,6 +256,10 @@ class World:
                 return {name: _under(chance.choice(epochs), data) for name, data in view.items()}
             case "set back" if self.relay.earlier:
                 return dict(chance.choice(self.relay.earlier))
+            case "forge":
+                for name in names:
+                    if name.channel in ("log", "state", "keys") and chance.random() < 0.4:
+                        view.setdefault(name._replace(number=name.number + 1), forged(view[name]))
             case "half":
                 lanes = sorted({name.lane for name in names})
                 shown = {lane for lane in lanes if chance.random() < 0.5}

@@ -58,6 +58,7 @@ READING = frozenset(
         "search",
         "status",
         "task list",
+        "task search",
         "task show",
         "task time list",
         "undo --list",
@@ -159,6 +160,7 @@ class Tour:
             ("task list", ""),
             ("task show", "milk"),
             ("search", "shop"),
+            ("task search", "shop"),
         ):
             self.call(command, rest)
         self.task = self.answers["task show"][0]["id"]

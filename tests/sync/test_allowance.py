@@ -89,7 +89,7 @@ def test_mend_27_mends_without_end_are_refused(tmp_path: Path) -> None:
     a.close()
 
 
-def test_mend_234_who_is_refused_ends_its_comparison_and_says_why(tmp_path: Path) -> None:
+def test_mend_234_a_refused_comparison_ends_and_the_reason_is_reported(tmp_path: Path) -> None:
     (a,) = household(tmp_path, 1)
     exchange = met(a, Allowance())
     exchange.verify("journal")

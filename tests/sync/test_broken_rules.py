@@ -31,7 +31,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-async def test_sync_5_a_round_before_the_two_have_agreed_is_refused_and_asked_for_anew(members: list[Member]) -> None:
+async def test_sync_5_a_round_before_the_two_have_agreed_is_refused_and_asked_for_again(members: list[Member]) -> None:
     a, b = members
     await meet(a, b)
     a.put("t", "Milk")
@@ -42,7 +42,9 @@ async def test_sync_5_a_round_before_the_two_have_agreed_is_refused_and_asked_fo
     assert b.state() == before
 
 
-async def test_sync_304_who_has_forgotten_what_the_sender_has_not_seen_refuses(members: list[Member]) -> None:
+async def test_sync_304_a_receiver_that_has_forgotten_what_the_sender_has_not_seen_refuses(
+    members: list[Member],
+) -> None:
     """Else what the sender holds of it would come back."""
     a, b = members
     b.put("gone", "Bread")
@@ -88,7 +90,9 @@ async def test_sync_5_a_store_that_was_restored_under_a_running_connection_recov
     assert "Reject" in kinds(cable.said(1))
 
 
-async def test_sync_9_a_host_of_nobody_is_refused_and_nothing_is_stored(members: list[Member], tmp_path: Path) -> None:
+async def test_sync_9_a_host_of_no_device_is_refused_and_nothing_is_stored(
+    members: list[Member], tmp_path: Path
+) -> None:
     a, b = members
     await meet(a, b)
     stranger = Store.create(tmp_path / "stranger.sqlite", JOURNAL, lambda: STRANGE)
@@ -108,8 +112,8 @@ async def test_sync_9_a_host_of_nobody_is_refused_and_nothing_is_stored(members:
     assert ("refused", f"device {a.device[:8]}: {last_word(cable).reason}") in b.reports
 
 
-async def test_sync_75_a_chain_of_a_host_of_nobody_is_refused_though_no_version_came(members: list[Member]) -> None:
-    """Else they would stay here for good, and be sent to all devices."""
+async def test_sync_75_a_chain_of_a_host_of_no_device_is_refused_even_without_a_version(members: list[Member]) -> None:
+    """Otherwise they would be stored for ever, and sent to all devices."""
     a, b = members
     await meet(a, b)
     a.put("good", "Milk")
@@ -211,7 +215,7 @@ def falsify(member: Member, ident: str, old: str, new: str) -> None:
         tx.recount()
 
 
-async def test_sync_53_a_write_with_two_meanings_is_settled_and_told(members: list[Member]) -> None:
+async def test_sync_53_two_writes_with_one_name_are_settled_and_reported(members: list[Member]) -> None:
     """A fault has changed what a write says, and then something else of it went out in a round."""
     a, b = members
     a.put("t", "Milk")
@@ -271,7 +275,7 @@ async def test_sync_65_a_version_beyond_the_chains_that_came_is_refused(members:
 
 
 async def test_forget_7_a_round_carries_what_was_forgotten(members: list[Member]) -> None:
-    """A device that was away learns of a deletion that nobody holds any more."""
+    """A device that was away learns of a deletion that no device stores any more."""
     a, b = members
     a.put("gone", "Bread")
     await meet(a, b)

@@ -82,7 +82,7 @@ async def test_sync_26_a_change_made_on_either_side_arrives_while_connected(memb
     assert cable.versions().count("t") == 2
 
 
-async def test_sync_8_a_third_device_passes_on_what_it_was_told(three: list[Member]) -> None:
+async def test_sync_8_a_third_device_passes_on_what_was_acknowledged_to_it(three: list[Member]) -> None:
     a, b, c = three
     cables = Cable(), Cable()
     connections = (
@@ -123,7 +123,7 @@ async def test_sync_27_a_decision_arrives_after_its_effect_and_data_after_the_ho
     assert [kind for kind in kinds(talk) if kind in ("Begin", "End")] == ["Begin", "End"] * 3
 
 
-async def test_sync_6_what_is_told_and_what_is_sent_is_durable_before(members: list[Member]) -> None:
+async def test_sync_6_what_is_acknowledged_or_sent_is_durable_before(members: list[Member]) -> None:
     """At the moment in which a byte leaves, another process already reads what it says."""
     a, b = members
     cable = Cable()

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lottisync.net.address import Address
+from lottisync.problem import Sentence
 from lottisync.sync.dial_plan import (
     LIKELY,
     LONGEST_PAUSE_SECONDS,
@@ -21,7 +22,7 @@ from lottisync.sync.dial_plan import (
     renewed,
 )
 
-NO_ANSWER = Failure("unreachable", "no answer")
+NO_ANSWER = Failure("unreachable", Sentence("no answer"))
 addresses = st.builds(Address, st.sampled_from([f"192.0.2.{n}" for n in range(60)]), st.sampled_from([1, 2]))
 knowns = st.lists(
     st.builds(Known, addresses, st.sampled_from(Source), st.integers(0, 30), st.floats(0, 1000)), max_size=60

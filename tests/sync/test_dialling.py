@@ -12,12 +12,13 @@ from anyio.streams.tls import TLSStream
 from trio.testing import MockClock
 
 from lottisync.net.address import Address
+from lottisync.problem import Sentence
 from lottisync.sync.dial_plan import DIAL_SECONDS, MAX_AT_ONCE, Failure, Source
 from lottisync.sync.dialling import Connected, Dialling, Met, Unreachable
 
 pytestmark = pytest.mark.anyio
 B, C = "b" * 64, "c" * 64
-HUNG_UP = Failure("refused", "it hung up")
+HUNG_UP = Failure("refused", Sentence("it hung up"))
 RIGHT = Address("192.0.2.1", 22067)
 
 
@@ -27,7 +28,7 @@ def anyio_backend() -> tuple[str, dict[str, Any]]:
 
 
 def dead(count: int, net: int = 0) -> list[Address]:
-    """Nobody answers there, and nobody says so."""
+    """Packets to it are lost, without an error."""
     return [Address(f"198.51.{net}.{n}", 22067) for n in range(count)]
 
 
@@ -51,10 +52,10 @@ class World:
         self.most_at_once = max(self.at_once, self.most_at_once)
         try:
             if address in self.closed:
-                raise Unreachable(Failure("unreachable", "nothing listens there"))
+                raise Unreachable(Failure("unreachable", Sentence("nothing listens there")))
             if address not in self.answers:
                 await anyio.sleep(DIAL_SECONDS)
-                raise Unreachable(Failure("unreachable", "no answer in time"))
+                raise Unreachable(Failure("unreachable", Sentence("no answer in time")))
             await anyio.sleep(0.02)
             return Connected(cast(TLSStream, None), self.answers[address])
         finally:
@@ -62,7 +63,7 @@ class World:
 
     async def meet(self, stream: TLSStream, device: str, address: Address) -> Met:
         if device in self.connections:
-            return Met(Failure("refused", "there is a connection already"))
+            return Met(Failure("refused", Sentence("there is a connection already")))
         if not self.lasts:
             return Met(HUNG_UP)
         over = self.connections[device] = anyio.Event()
@@ -138,7 +139,10 @@ async def test_meet_13_an_address_that_fails_is_left_in_peace_longer_and_longer(
         assert max(gaps) <= 39.1
         assert len(world.dials) < 40
         (known,) = dialling.known(B)
-        assert (known.failures, known.failure) == (len(world.dials), Failure("unreachable", "nothing listens there"))
+        assert (known.failures, known.failure) == (
+            len(world.dials),
+            Failure("unreachable", Sentence("nothing listens there")),
+        )
         assert known.since is not None
         assert known.since - world.began < 0.1
 

@@ -17,12 +17,12 @@ from tests.support.engines import (
     connected,
     engine_of,
     exchange_secrets,
-    free_port,
     introduce,
     running,
 )
 from tests.support.household import BOUND_SECONDS, Member, household, in_step, until
 from tests.support.messages import hello as greeting
+from tests.support.ports import free_port
 
 from lottisync.device.absence import Away, shown_away
 from lottisync.device.peers import last_absences, last_clocks, remembered_addresses
@@ -36,6 +36,7 @@ from lottisync.protocol.framing import frame
 from lottisync.store.instant import iso
 from lottisync.sync import dialling, trust
 from lottisync.sync.engine import Engine, Listen
+from lottisync.sync.event import OverAllowance
 from lottisync.sync.meeting import MAX_STRANGERS
 from lottisync.sync.peer import PeerState, is_far
 
@@ -154,7 +155,7 @@ async def met(first: Engine, a: Member, b: Member) -> AsyncIterator[None]:
         yield
 
 
-async def test_cli_84_who_stops_writes_down_what_was_connected_until_then(members: list[Member]) -> None:
+async def test_cli_84_a_device_that_stops_records_its_last_connections(members: list[Member]) -> None:
     a, b = members
     first = engine_of(a)
     async with running(first):
@@ -171,7 +172,7 @@ def away(member: Member) -> dict[str, Away]:
         return last_absences(reader)
 
 
-async def test_meet_62_who_stops_does_not_write_down_that_the_others_have_stopped(members: list[Member]) -> None:
+async def test_meet_62_a_device_that_stops_does_not_record_that_the_others_stopped(members: list[Member]) -> None:
     """Before, its own goodbye was taken for theirs: `status` called a running device stopped."""
     a, b = members
     first = engine_of(a)
@@ -228,7 +229,7 @@ async def test_net_42_a_dead_connection_gives_way_to_the_one_that_was_dialled_af
         small.connections.clear()
 
 
-async def test_net_5_a_device_that_is_not_paired_is_refused_and_told_so(tmp_path: Path) -> None:
+async def test_net_5_a_device_that_is_not_paired_is_refused_with_the_reason(tmp_path: Path) -> None:
     a, b = Member(tmp_path / "a", 1), Member(tmp_path / "b", 2)
     a.admit(b)  # and b has never heard of a
     b.put("t", "secret")
@@ -265,7 +266,7 @@ async def test_net_4_a_device_that_is_revoked_is_dropped_at_once_and_stays_out(m
         assert b.title("secret") is None
 
 
-async def test_net_50_a_device_that_was_revoked_while_it_was_off_is_told_so(tmp_path: Path) -> None:
+async def test_net_50_a_device_that_was_revoked_while_it_was_off_hears_of_it(tmp_path: Path) -> None:
     """NET-305, NET-306: before, it heard "does not know this device. Pair the two again"."""
     a, b = household(tmp_path, 2)
     a.revoke(b)
@@ -355,7 +356,7 @@ async def test_sync_38_a_peer_that_always_hangs_up_is_not_dialled_in_a_storm(mem
         async with running(engine):
             await until(lambda: greetings >= 4)
             spent = anyio.current_time() - began
-            await until(lambda: peer(engine, b).error == "no")
+            await until(lambda: peer(engine, b).error == "the other device ended the connection: 'no'")
         tasks.cancel_scope.cancel()
     # Without growing, three pauses would take 0.6 s at the least.
     assert spent >= 0.7 * (0.3 + 0.6 + 1.2)
@@ -406,7 +407,7 @@ async def test_sync_39_announcements_that_strangers_invent_are_bounded(members: 
 
 
 @pytest.mark.parametrize("said", [b"\x16", b"\x16\x03\x01\x02\x00\x01"])
-async def test_net_51_who_hangs_up_by_itself_was_not_refused(members: list[Member], said: bytes) -> None:
+async def test_net_51_a_peer_that_hangs_up_has_not_been_refused(members: list[Member], said: bytes) -> None:
     """Of two devices that dial each other at once one hangs up. The other one's log said that it is not paired."""
     a, _ = members
     first = engine_of(a)
@@ -420,7 +421,7 @@ async def test_net_51_who_hangs_up_by_itself_was_not_refused(members: list[Membe
 
 
 @pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x00\x05hello", bytes(5000)])
-async def test_net_6_sync_39_garbage_at_the_port_harms_nobody(members: list[Member], garbage: bytes) -> None:
+async def test_net_6_sync_39_garbage_at_the_port_does_no_harm(members: list[Member], garbage: bytes) -> None:
     """NET-303"""
     a, b = members
     first, second = engine_of(a), engine_of(b)
@@ -560,7 +561,7 @@ async def test_sync_43_another_process_that_writes_for_long_does_not_stop_the_en
 
 
 async def test_roster_20_a_retired_device_that_connects_is_taken_and_comes_back(members: list[Member]) -> None:
-    """ROSTER-30, ROSTER-41: until then nobody dials it."""
+    """ROSTER-30, ROSTER-41: until then no device dials it."""
     a, b = members
     a.sign(MembershipRecord.retiring(a.key, device=b.device, at_ms=30))
     first, second = engine_of(a), engine_of(b)
@@ -611,7 +612,7 @@ async def test_net_10_a_paired_device_that_is_found_is_dialled_and_a_stranger_is
     stranger.close()
 
 
-async def test_net_6_who_does_not_finish_the_handshake_is_dropped_and_others_are_served(
+async def test_net_6_an_unfinished_handshake_is_dropped_and_others_are_served(
     members: list[Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """NET-303"""
@@ -625,6 +626,15 @@ async def test_net_6_who_does_not_finish_the_handshake_is_dropped_and_others_are
         with anyio.fail_after(BOUND_SECONDS), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
             await silent.receive()
         assert first._reception.unproved == 0
+
+
+async def test_sync_886_what_was_refused_is_in_status_without_another_change(members: list[Member]) -> None:
+    a, b = members
+    async with connected(a, b) as (first, _):
+        shown: list[list[str]] = []
+        first._status = lambda: shown.append([each.kind for each in peer(first, b).refusals])
+        await first._happened(first.connections[b.device], OverAllowance("journal"), None)
+        assert shown == [["comparison"]]
 
 
 async def test_caus_11_a_device_that_was_never_met_before_is_named_too(members: list[Member]) -> None:
@@ -675,7 +685,7 @@ async def test_caus_421_two_devices_whose_clocks_are_a_year_apart_sync_and_both_
 
 
 async def test_caus_11_a_device_whose_clock_is_far_ahead_is_named_once(members: list[Member]) -> None:
-    """CAUS-9, CAUS-12: its writes are kept, and the clock here does not follow; the person is told where to set it."""
+    """CAUS-9, CAUS-12: its writes are kept, the clock here does not follow, and `status` names the device to be set."""
     a, b = members
     async with connected(a, b, tasks=1) as (first, second):
         b.now += 3 * 24 * 3_600_000

@@ -16,6 +16,7 @@ from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame as framed
 from lottisync.store import chain, forgetting, fork
 from lottisync.store.check import broken_invariants
+from lottisync.store.reader import ChangeToken
 from lottisync.sync.conversation import Conversation, next_group
 from lottisync.sync.event import PeerChanged, words
 from lottisync.sync.peer import Receiving, per_second
@@ -151,16 +152,43 @@ def test_sync_26_a_change_is_one_frame_one_transaction_and_one_word_back(pair: l
     assert talk.deliver() == []
     assert talk.ask(0) == []
     for member, side in ((a, first), (b, second)):
-        moments = {}
-        for name, store in member.stores.items():
-            with store.reading() as reader:
-                moments[name] = reader.change_token()
-        side.local_change(moments)  # as when the bell rings for what was just taken, or acknowledged
+        side.local_change(moments(member))  # as when the bell rings for what was just taken, or acknowledged
         assert side.silent
+    a.put("t", "Oat milk")
+    first.local_change(moments(a))
+    assert not first.silent
     for connection in stores.values():
         connection.set_commit_hook(None)
     talk.close()
     assert b.title("t") == "Milk"
+
+
+def test_sync_64_what_a_change_rests_on_goes_first_also_if_it_was_written_after_the_look(pair: list[Member]) -> None:
+    """SYNC-64: the snapshot of the later store may hold what rests on a write that the moments do not know yet."""
+    a, b = pair
+    talk = Talk(a, b)
+    talk.end()
+    for side, member in zip(talk.sides, pair, strict=True):
+        side.local_change(moments(member))
+    talk.end()
+    a.put("later", "Milk", store="agent", kind="agent")
+    before = moments(a)
+    a.put("earlier", "Milk")
+    talk.sides[0].local_change(before)
+    begun = [each.store for each in talk.ask(0) if isinstance(each, m.Begin)]
+    assert begun == ["journal"], "that of the other store waits until this one is taken"
+    talk.end()
+    talk.close()
+    assert b.title("earlier") == b.title("later", store="agent") == "Milk"
+
+
+def moments(member: Member) -> dict[str, ChangeToken]:
+    """How far the stores are now."""
+    found = {}
+    for name, store in member.stores.items():
+        with store.reading() as reader:
+            found[name] = reader.change_token()
+    return found
 
 
 def test_sync_7_stores_that_do_not_know_the_same_are_not_said_to_differ(pair: list[Member]) -> None:
@@ -244,8 +272,8 @@ def test_sync_77_invented_hosts_do_not_stand_between_others(pair: list[Member], 
         assert reader.local("select count(*) from hosts") == [(1,)]
 
 
-def test_sync_82_of_devices_that_nobody_knows_nothing_is_heard(pair: list[Member]) -> None:
-    """SYNC-77: each would be stored for good, and passed on."""
+def test_sync_82_gossip_about_unknown_devices_is_not_stored(pair: list[Member]) -> None:
+    """SYNC-77: each would be stored for ever, and sent on."""
     a, b = pair
     a.put("t", "Milk")
     clock = a.knowledge()

@@ -57,7 +57,7 @@ def test_meet_60_the_system_s_words_are_shown_and_not_the_call_that_failed() -> 
     assert why(error, "fd09::2", "phone").text == os.strerror(errno.EHOSTUNREACH)
 
 
-def test_meet_48_who_is_turned_away_here_is_not_called_by_the_name_of_another() -> None:
+def test_meet_48_a_refused_device_is_not_called_by_the_name_of_another() -> None:
     assert why_refused(NOT_PINNED) == "the device there is not paired with this one"
 
 
@@ -78,7 +78,7 @@ class Names(trio.abc.HostnameResolver):
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", [("trio", {"clock": MockClock()})], ids=["hours-by-hand"])
 async def test_meet_19_a_name_is_resolved_at_each_attempt_and_found_where_it_is_now(anyio_backend: object) -> None:
-    """Dynamic DNS: the name leads to an address where nobody answers; hours later, to the device."""
+    """Dynamic DNS: the name leads to an address that does not answer; hours later, to the device."""
     clock = trio.lowlevel.current_clock()
     assert isinstance(clock, MockClock)
     theirs, ours = (

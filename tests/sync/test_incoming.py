@@ -69,7 +69,7 @@ def receiver(tmp_path: Path) -> Iterator[Receiver]:
 @pytest.mark.parametrize("behind", [False, True])
 @pytest.mark.parametrize("claim", ["a host without a chain", "beyond our own writes", "forgotten, and not known"])
 def test_sync_66_knowledge_without_a_chain_is_not_adopted(receiver: Receiver, claim: str, behind: bool) -> None:
-    """SYNC-66, COPY-2: a store would claim what nobody can check, and others would withhold it from it."""
+    """SYNC-66, COPY-2: a store would claim what cannot be checked, and other devices would not send it that."""
     knows = {"a host without a chain": {STRANGE: 5}, "beyond our own writes": {receiver.host: 1_000}}.get(claim, {})
     gone = {} if knows else {STRANGE: 5}
     before = receiver.state()

@@ -35,7 +35,7 @@ def trio(tmp_path: Path) -> Iterator[tuple[Member, Member, Member]]:
         member.close()
 
 
-async def test_copy_9_a_newcomer_is_turned_away_while_the_old_connection_lives_and_all_three_are_told(
+async def test_copy_9_a_second_program_with_one_key_is_refused_while_the_first_is_connected_and_all_report_it(
     trio: tuple[Member, Member, Member],
 ) -> None:
     """COPY-19, COPY-20"""

@@ -5,8 +5,9 @@ import contextlib
 import anyio
 import pytest
 from anyio.abc import ByteStream
-from tests.support.engines import HERE, NoStream, announced, engine_of, free_port, introduce, running
+from tests.support.engines import HERE, NoStream, announced, engine_of, introduce, running
 from tests.support.household import Member, in_step, until
+from tests.support.ports import free_port
 
 from lottisync.device.addresses import Reach, give, read_reach, take_away
 from lottisync.device.peers import last_absences, remember_address, remember_introduction, remembered_addresses
@@ -124,7 +125,7 @@ async def test_meet_5_an_address_that_is_added_by_hand_is_dialled_at_once(three:
         await until(lambda: reach(a, b).given == ())
 
 
-async def test_meet_10_who_is_revoked_does_not_recognise_the_next_announcement(three: list[Member]) -> None:
+async def test_meet_10_a_revoked_device_does_not_recognise_the_next_announcement(three: list[Member]) -> None:
     a, _, c = three
     first = engine_of(a)
     async with running(first):
@@ -204,7 +205,7 @@ async def test_meet_26_why_a_device_is_away(three: list[Member]) -> None:
 
 
 async def test_meet_41_a_dead_address_of_a_pairing_goes_when_the_device_is_met_elsewhere(three: list[Member]) -> None:
-    """Before, it was dialled for good, or until eight others had worked."""
+    """Before, it was dialled for ever, or until eight others had worked."""
     a, b, _ = three
     dead = Address(HERE, free_port())
     remember_introduction(a.stores["space"], b.device, Introduction([dead.uri]), a.now)
@@ -229,7 +230,7 @@ async def test_meet_314_the_address_of_a_connection_goes_with_it(three: list[Mem
         assert await away(first, b) == "stopped"
 
 
-async def test_meet_430_who_answers_after_a_goodbye_is_no_refusal(three: list[Member]) -> None:
+async def test_meet_430_another_device_at_the_address_after_a_goodbye_is_no_refusal(three: list[Member]) -> None:
     """MEET-430: another device has the address now."""
     a, b, c = three
     port = free_port()
@@ -247,7 +248,7 @@ async def test_meet_430_who_answers_after_a_goodbye_is_no_refusal(three: list[Me
 async def test_meet_49_a_clock_that_is_far_ahead_is_said_with_the_reason_why_the_device_is_away(
     three: list[Member],
 ) -> None:
-    """The clock keeps no device away; but who looks for the reason sees it, also when no program runs any more."""
+    """A wrong clock keeps no device away. `status` shows it, also when no program runs any more."""
     a, b, _ = three
     b.now += 10 * 365 * 24 * 3600 * 1000
     b.put("t", "From the future")

@@ -21,11 +21,14 @@ from lottisync.device.peers import (
 )
 from lottisync.identity.pairing_message import Introduction
 from lottisync.net.address import Address
+from lottisync.problem import Sentence
 from lottisync.store.instant import iso
 from lottisync.sync.peer import AddressState, PeerState, why_away
 from lottisync.sync.peer_record import KEPT_MS, PeerRecord
 
 PHONE = "b" * 64
+
+SILENT = Sentence("no answer")
 
 
 @pytest.fixture
@@ -47,9 +50,7 @@ def test_meet_43_the_time_of_the_last_attempt_is_written_now_and_then_and_at_a_s
     began = member.now
 
     def note(*, stopping: bool = False) -> None:
-        away = Away(
-            "unreachable", iso(member.now), iso(began), "192.0.2.1:1", 0, "no answer", "2125-01-01T00:00:00.000Z"
-        )
+        away = Away("unreachable", iso(member.now), iso(began), "192.0.2.1:1", 0, SILENT, "2125-01-01T00:00:00.000Z")
 
         async def go() -> None:
             await record.away({PHONE: away}, stopping=stopping)
@@ -58,9 +59,7 @@ def test_meet_43_the_time_of_the_last_attempt_is_written_now_and_then_and_at_a_s
 
     note()
     first = written(member)[PHONE]
-    assert first == Away(
-        "unreachable", iso(began), iso(began), "192.0.2.1:1", 0, "no answer", "2125-01-01T00:00:00.000Z"
-    )
+    assert first == Away("unreachable", iso(began), iso(began), "192.0.2.1:1", 0, SILENT, "2125-01-01T00:00:00.000Z")
     for _ in range(3):
         member.now += 30_000
         note()
@@ -123,7 +122,7 @@ def test_meet_44_each_word_is_kept(member: Member, why: str) -> None:
     assert written(member) == {}
 
 
-def test_meet_44_a_row_that_nobody_can_read_hides_no_other(member: Member) -> None:
+def test_meet_44_an_unreadable_row_hides_no_other(member: Member) -> None:
     with member.space.transaction(member.now, None) as tx:
         tx.execute("insert into absences values ('x', 'asleep', '', null, null, 0, null, null)")
         tx.execute("insert into absences values ('y', 'stopped', '', null, null, 0, null, null)")
@@ -131,7 +130,7 @@ def test_meet_44_a_row_that_nobody_can_read_hides_no_other(member: Member) -> No
 
 
 def test_meet_41_what_was_handed_over_and_never_worked_is_forgotten(member: Member) -> None:
-    """Before, a stale address of a pairing was dialled for good."""
+    """Before, a stale address of a pairing was dialled for ever."""
     dead, worked = Address("192.0.2.1", 1), Address("192.0.2.2", 2)
     remember_introduction(member.space, PHONE, Introduction([dead.uri, worked.uri]), member.now)
     remember_address(member.space, PHONE, worked, member.now)
@@ -147,7 +146,7 @@ def test_meet_430_after_a_goodbye_only_the_device_itself_refuses(
     code: Literal["unreachable", "refused"], stranger: bool, why: str
 ) -> None:
     """MEET-430"""
-    at = AddressState("192.0.2.1:1", ["worked"], code=code, error="somebody else", stranger=stranger)
+    at = AddressState("192.0.2.1:1", ["worked"], code=code, error=Sentence("somebody else"), stranger=stranger)
     left = PeerState(PHONE, "phone", left_at=iso(0), addresses=[at])
     assert why_away(left, iso(1)).why == why
     never = PeerState(PHONE, "phone", addresses=[at])

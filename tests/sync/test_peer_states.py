@@ -7,6 +7,8 @@ import anyio
 import pytest
 from tests.support.household import Member, inline
 
+from lottisync.language import speaking, translated
+from lottisync.protocol.message import Close
 from lottisync.sync.peer import PeerState, Receiving
 from lottisync.sync.peer_record import PeerRecord
 from lottisync.sync.peer_states import PeerStates
@@ -37,3 +39,19 @@ def test_cli_472_a_round_is_shown_while_its_connection_lives(states: PeerStates)
     assert shown(states, far).receiving == far
     states.disconnected(PHONE, None, here=False)
     assert shown(states, far).receiving is None
+
+
+def test_cli_860_the_last_word_of_another_device_is_quoted(states: PeerStates) -> None:
+    """CLI-860: what both sides mean the same by is said in the reader's language, and so is which one is older."""
+
+    def said(code: str, reason: str) -> str:
+        states.disconnected(PHONE, Close(code, reason), here=False)
+        error = states.states[PHONE].error
+        assert error is not None
+        with speaking("de"):
+            return translated(error)
+
+    older = "it speaks version 2 of the sync protocol, this device version 1: update this device first"
+    assert said("version", older).startswith("es spricht Version 2 des Sync-Protokolls, dieses Gerät Version 1")
+    assert said("version", "speak 2 or 1") == "das andere Gerät hat die Verbindung beendet: 'speak 2 or 1'"
+    assert said("revoked", "out") == "dieses Gerät wurde dort widerrufen: es gehört nicht mehr zu Ihren Geräten"

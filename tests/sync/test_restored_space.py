@@ -36,7 +36,7 @@ def with_space_restored(member: Member, backup: Path) -> Member:
     return again
 
 
-async def test_copy_12_its_own_hosts_are_bound_anew(three: list[Member]) -> None:
+async def test_copy_12_its_own_hosts_are_bound_again(three: list[Member]) -> None:
     """COPY-12, COPY-23, COPY-24, SYNC-42: the journal went on under another host. The restored space lacks it."""
     a, b, c = three
     await meet(a, b)

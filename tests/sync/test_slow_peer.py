@@ -101,7 +101,7 @@ async def test_sync_45_batches_of_a_round_that_was_refused_are_granted_again(mem
     assert "without credit" in last_word(cable).reason
 
 
-async def test_sync_46_who_asks_and_does_not_read_is_not_listened_to(members: list[Member]) -> None:
+async def test_sync_46_a_peer_that_asks_and_does_not_read_is_not_read_either(members: list[Member]) -> None:
     a, b = members
     cable = Cable()
     connection = b.connection(cable.ends[1], a, dialled=False)
@@ -224,7 +224,7 @@ class TestTime:
         a.connections.clear()
         b.connections.clear()
 
-    async def test_sync_47_who_takes_what_it_asked_for_too_slowly_is_hung_up_on(self, members: list[Member]) -> None:
+    async def test_sync_47_a_peer_that_reads_too_slowly_is_disconnected(self, members: list[Member]) -> None:
         a, b = members
         await meet(a, b)
         many(a, 30)

@@ -147,7 +147,7 @@ async def test_mend_29_to_compare_a_store_that_the_peer_lacks_ends_at_once(pair:
     assert found == {"journal": State.EQUAL, "recipe-book": State.NOT_SHARED}
 
 
-async def test_forget_11_nobody_waits_for_a_device_that_does_not_have_the_store(pair: list[Member]) -> None:
+async def test_forget_11_no_device_waits_for_one_that_does_not_have_the_store(pair: list[Member]) -> None:
     """FORGET-224: if it adds the store later, with something of its own in it, it is behind. Nothing comes back, and
     nothing is lost."""
     a, b = again(pair, 0, *STORES, RECIPES), pair[1]

@@ -56,6 +56,8 @@ def settled(member: Member, bell: str) -> bool:
 
 TAMPERED = {
     "a flipped bit": "update journal_entities set serialized = replace(serialized, 'Milk 3', 'Mils 3')",
+    "a flipped bit in an id": "update journal_entities set id = cast(x'F433' as text) where id = 't3'",
+    "another id": "update journal_entities set id = 'x9' where id = 't3'",
     "a row taken away": "delete from journal_entities where id = 't3'",
     "another hash": "update journal_entities set hash = zeroblob(32) where id = 't3'",
     "another clock": """update journal_entities set clock = replace(clock, ':4', ':3') where id = 't3'""",
@@ -177,7 +179,7 @@ async def test_mend_51_what_is_asked_for_while_a_comparison_runs_waits_for_the_n
             assert (outcome(a, first)["journal"].mended, outcome(a, second)["journal"].mended) == (0, 1)
 
 
-async def test_mend_10_a_request_waits_for_the_device_and_goes_with_the_one_who_asked(members: list[Member]) -> None:
+async def test_mend_10_a_request_waits_for_the_device_and_ends_with_its_program(members: list[Member]) -> None:
     """MEND-20"""
     a, b = members
     first = engine_of(a)
@@ -383,7 +385,7 @@ async def test_mend_12_what_the_scrub_finds_is_mended_with_a_peer_that_is_connec
         assert len(said) == len(set(said))
 
 
-async def test_mend_12_damage_found_while_nobody_is_there_waits_for_a_connection(
+async def test_mend_12_damage_found_without_a_connection_waits_for_one(
     members: list[Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scrub, "PAUSE_SECONDS", 0.01)

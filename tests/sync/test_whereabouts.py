@@ -19,7 +19,7 @@ def test_meet_301_an_address_that_was_added_by_hand_and_worked_says_both() -> No
     assert len(found) == 2
 
 
-def test_meet_45_a_link_local_address_is_one_whoever_says_it() -> None:
+def test_meet_45_a_link_local_address_from_several_sources_is_one() -> None:
     """MEET-301"""
     worked = {LINK.within("eth0"): "2026-11-22T12:00:00.000Z"}
     said = said_of(Reach(addresses=(LINK,), given=(LINK,)), worked, [LINK.within("eth0")], ["eth0"])

@@ -12,7 +12,7 @@ RUN = Path(__file__).parents[2] / ".ci" / "run"
 
 
 def test_ci_does_not_skip_namespaces_for_root_if_ip_cannot_be_installed(tmp_path: Path) -> None:
-    """It went on, and all tests on networks of their own were skipped without a word."""
+    """Before, CI went on, and all tests on networks of their own were skipped silently."""
     (tmp_path / ".ci").mkdir()
     script = tmp_path / ".ci" / "run"
     script.write_text(RUN.read_text().replace("/usr/sbin/", "/no-such-folder/"))

@@ -51,3 +51,27 @@ def test_rules_of_many_sentences_are_found() -> None:
 def test_two_musts_in_one_row_are_found() -> None:
     sample = "| ABC-1 | It MUST be. |\n| ABC-2 | It MUST be, and MUST NOT do. |\nIt MUST and MUST.\n"
     assert with_several_musts(sample) == {"ABC-2"}
+
+
+CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
+
+
+def misplaced_rows(text: str) -> list[str]:
+    """Rows that have not as many cells as the first row of their table: they stand in a table of something else."""
+    tables = [found[0].splitlines() for found in TABLE.finditer(CODE.sub("", text) + "\n")]
+    return [row for table in tables for row in table if _cells(row) != _cells(table[0])]
+
+
+def _cells(row: str) -> int:
+    return row.replace("\\|", "").count("|")
+
+
+def test_each_row_stands_in_its_own_table() -> None:
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    assert {page.name: found for page in pages if (found := misplaced_rows(page.read_text()))} == {}
+
+
+def test_a_row_of_another_table_is_found() -> None:
+    sample = "| id | rule |\n|---|---|\n| A | a \\| b |\n| B |\n\n| x |\n```\n| a | b | c |\n```\n"
+    assert misplaced_rows(sample) == ["| B |"]

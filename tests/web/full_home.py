@@ -41,14 +41,19 @@ REPORT: dict[str, Any] = {
 def fill(path: Path) -> str:
     """Furnish a home that was just made; the id of its agent."""
     home = TaskHome.open(path)
+    agent_id = furnish_wholly(home)
+    home.close()
+    return agent_id
+
+
+def furnish_wholly(home: TaskHome) -> str:
+    """The same, of an open home."""
     furnish(home)
     _add_tasks(home)
     _propose(home)
     _decide(home)
-    _disagree(home, path.with_name(f"{path.name}-other"))
-    agent_id = _let_an_agent_mind(home)
-    home.close()
-    return agent_id
+    _disagree(home, home.path.with_name(f"{home.path.name}-other"))
+    return _let_an_agent_mind(home)
 
 
 def _add_tasks(home: TaskHome) -> None:

@@ -79,7 +79,7 @@ def test_web_60_a_wrong_code_gets_one_sentence_and_leaves_the_right_one(phone: P
     assert phone.enter(right) == 303
 
 
-def test_web_60_without_an_offer_nobody_comes_in(phone: Phone) -> None:
+def test_web_60_without_an_offer_no_browser_is_let_in(phone: Phone) -> None:
     assert phone.enter("") == 403
     assert phone.enter("2222-2222-2222") == 403
 
@@ -160,7 +160,7 @@ def test_web_63_a_browser_is_listed_and_put_out_at_once(phone: Phone) -> None:
     assert phone.visitor.browsers.all() == []
 
 
-def test_web_63_a_name_that_fits_none_or_several_puts_nobody_out(phone: Phone) -> None:
+def test_web_63_a_name_that_fits_no_browser_or_several_removes_none(phone: Phone) -> None:
     phone.let_in()
     Phone(phone.visitor).let_in()
     for name in ("phone", "tablet"):
@@ -179,7 +179,7 @@ def test_web_63_the_browser_seen_longest_ago_makes_room(phone: Phone) -> None:
     assert "phone 0" not in names
 
 
-def test_web_64_what_decides_who_may_do_things_is_not_done_from_the_network(phone: Phone) -> None:
+def test_web_64_rights_are_not_changed_from_the_network(phone: Phone) -> None:
     phone.let_in()
     for path in ("/browsers", "/pair", "/settings", "/devices"):
         status, text = phone.post(path, verb="let-in")
@@ -204,7 +204,7 @@ def test_web_65_what_a_browser_does_is_the_persons_and_says_by_which(phone: Phon
     status, _ = phone.post("/decide", item=item, shown=shown, verdict="confirm")
     assert status == 303
     assert phone.visitor.task.estimate == 90
-    [line] = phone.visitor.browsers.deeds()
+    [line] = phone.visitor.browsers.actions()
     assert (line.browser, line.path, line.verb, line.what) == ("Anna's phone", "/decide", "confirm", item)
 
 
@@ -231,7 +231,7 @@ def test_web_13_a_stream_ends_when_its_browser_is_put_out_and_says_nothing_of_wh
     assert heard[2:] == ["event: ended\ndata: not-let-in\n\n"]
 
 
-def test_web_66_files_that_are_damaged_let_nobody_in(phone: Phone, tmp_path: Path) -> None:
+def test_web_66_with_damaged_files_no_browser_is_let_in(phone: Phone, tmp_path: Path) -> None:
     phone.let_in()
     home = phone.visitor.home.path
     [file] = (home / "browsers").iterdir()

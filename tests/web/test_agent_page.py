@@ -16,6 +16,7 @@ from lottisync.device import clock
 from lottisync.journal import never_sent, tasks
 from lottisync.problem import Problem
 from lottisync.review.precedence import PERSON
+from lottisync.web.agent_page import spelled
 
 
 def minding(visitor: Visitor) -> str:
@@ -65,6 +66,31 @@ def test_web_34_a_page_shows_what_an_agent_did_and_what_it_cost(visitor: Visitor
         assert text in page
     assert f'href="/tasks/{TASK}"' in page
     assert f'href="/agents/{agent_id}"' in visitor.get(f"/tasks/{TASK}")
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        ('{"rationale": "Er k\\u00e4me"}', '{"rationale": "Er käme"}'),
+        ('{"rationale": "\\ud800"}', '{"rationale": "\\ud800"}'),
+        ("no JSON", "no JSON"),
+        ("[" * 9_999, "[" * 9_999),
+    ],
+)
+def test_web_879_what_a_call_was_given_is_shown_by_its_letters(sent: str, shown: str) -> None:
+    """WEB-879: as it is, where it is no JSON, or no text."""
+    assert spelled(sent) == shown
+
+
+def test_web_879_numbers_are_written_as_the_language_writes_them(visitor: Visitor) -> None:
+    agent_id = minding(visitor)
+    usage = TokenUsage(1_200, 34)
+    woken(visitor, agent_id, say("", call("update_report", tldr="Er käme."), usage=usage), say("Done.", usage=usage))
+    german = visitor.client.get(f"/agents/{agent_id}", headers={"accept-language": "de"}).text
+    assert "2.400 gelesen" in german
+    assert "<td>2.400</td>" in german
+    assert "Er käme" in german
+    assert "u00e4" not in german
 
 
 def test_web_618_a_page_shows_the_whole_report_and_what_became_of_each_call(visitor: Visitor) -> None:
@@ -194,3 +220,25 @@ def test_agent151_a_page_says_what_keeps_an_agent_from_its_model(visitor: Visito
     assert " sleeps: agents are off on all devices" in visitor.get(place)
     visitor.post(place, verb="destroy")
     assert 'id="withheld"' not in visitor.get(place)
+
+
+def test_web_960_the_steps_of_an_agent_are_shown_by_their_kind(visitor: Visitor) -> None:
+    agent_id = minding(visitor)
+    noted = call("record_observations", observations=[{"text": "The fitter is away."}])
+    script = (say("I looked at it.", noted, usage=TokenUsage(1_200, 34)), say("Done.", usage=TokenUsage(0, 0)))
+    woken(visitor, agent_id, *script)
+    everything, calls, notes, wakes = (
+        visitor.get(f"/agents/{agent_id}?show={show}") for show in ("", "calls", "notes", "wakes")
+    )
+    assert "you asked" in wakes
+    assert "1,234 tokens" in wakes
+    for text, pages in (("I looked at it.", "e"), ("record_observations", "ec"), ("<b>Note to itself", "en")):
+        shown = {name for name, page in zip("ecnw", (everything, calls, notes, wakes), strict=True) if text in page}
+        assert shown == set(pages), text
+    assert visitor.get(f"/agents/{agent_id}?show=%3Cb%3E") == visitor.get(f"/agents/{agent_id}")
+
+
+def test_web_960_where_nothing_is_of_the_kind_the_page_says_so(visitor: Visitor) -> None:
+    agent_id = minding(visitor)
+    woken(visitor, agent_id, say("Done."))
+    assert "It has done nothing of this kind." in visitor.get(f"/agents/{agent_id}?show=notes")

@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+from msgspec.structs import replace
 from tests.support.command_line import run_here
 from tests.support.proposals import propose
 from tests.support.stores import send
@@ -12,20 +14,24 @@ from tests.web.visitor import PROPOSED, TASK, TITLE, Visitor
 from lottisync.daemon.home import TaskHome
 from lottisync.device.clock import now
 from lottisync.journal import names, tasks
+from lottisync.language import speaking
+from lottisync.review.change import ChangeDecision
 from lottisync.review.precedence import PERSON
 from lottisync.web.device_page import TRACK, track_of
+from lottisync.web.difference import differing
+from lottisync.web.rows import verdict_word
 from lottisync.web.site import DeviceLine
 
 
-def disagree(visitor: Visitor, tmp_path: Path, title: str) -> None:
+def disagree(home: TaskHome, path: Path, title: str) -> None:
     """Another device has written the task's title at the same time."""
-    other = TaskHome.create(tmp_path / "other", "phone")
-    send(visitor.home.journal, other.journal)
+    other = TaskHome.create(path, "phone")
+    send(home.journal, other.journal)
     with other.journal.transaction(now(), PERSON) as tx:
         tasks.edit_task(tx, TASK, {"title": title})
-    with visitor.home.journal.transaction(now(), PERSON) as tx:
+    with home.journal.transaction(now(), PERSON) as tx:
         tasks.edit_task(tx, TASK, {"title": "Mine"})
-    send(other.journal, visitor.home.journal)
+    send(other.journal, home.journal)
     other.close()
 
 
@@ -34,7 +40,7 @@ def fields(page: str) -> dict[str, Any]:
 
 
 def test_web_33_a_conflict_is_settled_by_a_choice(visitor: Visitor, tmp_path: Path) -> None:
-    disagree(visitor, tmp_path, "Theirs")
+    disagree(visitor.home, tmp_path / "other", "Theirs")
     page = visitor.get("/conflicts")
     assert "Mine" in page
     assert "Theirs" in page
@@ -45,7 +51,7 @@ def test_web_33_a_conflict_is_settled_by_a_choice(visitor: Visitor, tmp_path: Pa
 
 
 def test_web_33_a_choice_among_values_that_have_changed_is_refused(visitor: Visitor, tmp_path: Path) -> None:
-    disagree(visitor, tmp_path, "Theirs")
+    disagree(visitor.home, tmp_path / "other", "Theirs")
     page = visitor.get("/conflicts")
     with visitor.home.journal.transaction(now(), PERSON) as tx:
         tasks.edit_task(tx, TASK, {"title": "Later"})
@@ -67,7 +73,7 @@ def test_web_506_one_time_line_says_who_did_what_on_which_device(visitor: Visito
     page = visitor.get("/activity")
     for text in ("proposed: Set estimate to 90 minutes", "Found the manual!", 'href="/activity?by=laptop"'):
         assert text in page
-    assert "Laura" not in visitor.get("/activity?by=you")
+    assert ">Laura</span>" not in visitor.get("/activity?by=you")
     there = re.findall(r'<span class="faint">([^<]+)</span><br>', visitor.get("/activity?by=laptop"))
     assert set(there) == {"laptop"}
     assert set(re.findall(r'<p><span class="(\w+)">', visitor.get("/activity?by=agents"))) == {"pencil"}
@@ -130,3 +136,46 @@ def test_web_680_each_decision_is_one_conflict_on_every_page(visitor: Visitor, t
         assert ", 2 conflicts<" in each
     shown = run_here("conflicts", "--json", home=visitor.home.path).json
     assert len(shown["conflicts"]) == 2
+
+
+def test_web_960_activity_is_of_one_agent(visitor: Visitor) -> None:
+    """WEB-960: a device that is called as an agent is, is another thing."""
+    propose(visitor.home, PROPOSED[2])
+    assert 'href="/activity?by=agent%3ALaura"' in visitor.get("/activity")
+    assert "proposed: Set estimate" in visitor.get("/activity?by=agent:Laura")
+    assert "Found the manual!" not in visitor.get("/activity?by=agent:Laura")
+    assert "proposed:" not in visitor.get("/activity?by=Laura")
+
+
+@pytest.mark.parametrize(
+    ("texts", "shown"),
+    [
+        (("Water the plants", "Water the two plants"), ["Water the plants", "Water the [two ]plants"]),
+        (("a b c", "a x c", "a b y"), ["a [b] [c]", "a [x] c", "a b [y]"]),
+        (("Open", "Groomed"), ["Open", "Groomed"]),
+        (("a b", "x y"), ["a b", "x y"]),
+        (("", "x"), ["", "x"]),
+        (("a\n<b>", "a\n<i>"), ["a\n[<b>]", "a\n[<i>]"]),
+        (("a " * 500 + "b", "a " * 500 + "c"), ["a " * 500 + "b", "a " * 500 + "c"]),
+    ],
+)
+def test_web_961_the_words_that_differ_are_marked(texts: tuple[str, ...], shown: list[str]) -> None:
+    """WEB-961: only where there are some in common, and where it does not take long."""
+    found = ["".join(f"[{part.text}]" if part.differs else part.text for part in one) for one in differing(texts)]
+    assert found == shown
+
+
+def test_web_961_a_mark_holds_text(visitor: Visitor, tmp_path: Path) -> None:
+    disagree(visitor.home, tmp_path / "other", "Mine <b>")
+    page = visitor.get("/conflicts")
+    assert "<mark> &lt;b&gt;</mark>" in page
+    assert visitor.post("/conflicts", **fields(page), keep="2")
+
+
+def test_web_962_what_was_edited_is_said_in_the_readers_language() -> None:
+    """WEB-962: what this version cannot read is said in the words that were stored."""
+    stored = ChangeDecision("d1", human_summary="Set status to GROOMED", edited=True, verdict="confirmed")
+    known = replace(stored, tool_name="set_task_status", args={"status": "DONE", "reason": "x"})
+    with speaking("de"):
+        assert verdict_word(known) == "bestätigt als: Status auf erledigt setzen"
+        assert verdict_word(replace(stored, tool_name="?")) == "bestätigt als: Set status to GROOMED"

@@ -129,7 +129,7 @@ def test_web_81_a_phone_sees_no_code_and_does_none_of_this(visitor: Visitor) -> 
 
 
 def test_web_82_a_device_that_was_taken_out_stays_out(visitor: Visitor, server: TaskHome) -> None:
-    """WEB-82, PAIR-680: and it is told so; it took itself for paired."""
+    """WEB-82, PAIR-680: and it gets the reason; before, it believed that it was paired."""
     take_in(visitor, server)
     visitor.home.members.revoke(server.id, (), clock.now())
     with answering(visitor):
@@ -186,7 +186,7 @@ def test_web_84_a_device_is_renamed_and_retired(visitor: Visitor, server: TaskHo
     assert "is this device" in visitor.post("/devices", 400, verb="retire", device=visitor.home.id)
 
 
-def test_web_84_who_rests_on_a_device_is_asked_about_before_it_goes(
+def test_web_84_before_a_device_is_revoked_the_page_asks_about_the_devices_it_added(
     visitor: Visitor, server: TaskHome, tmp_path: Path
 ) -> None:
     device = take_in(visitor, server)

@@ -20,6 +20,18 @@ OVERHANG = """[...document.querySelectorAll('main *')].filter(one => one.checkVi
     !one.closest('.hear, .skip, svg, .kind') && one.getBoundingClientRect().right > innerWidth + 0.5)
     .map(one => one.outerHTML.slice(0, 160))"""
 
+CLIPPED = """[...document.querySelectorAll('main :is(.fact, section, li) :is(input, select, textarea, button, table)')]
+    .filter(one => one.checkVisibility() && !one.closest('.heed') && one.getBoundingClientRect().right >
+    one.parentElement.closest('.fact, section, li').getBoundingClientRect().right + 0.5)
+    .map(one => one.outerHTML.slice(0, 160))"""
+UNMARKED = """[...document.querySelectorAll('main summary:not(.grip, .fact *)')].filter(one => one.checkVisibility() &&
+    !one.querySelector('svg') && !getComputedStyle(one, '::before').content.includes('\\u203a'))
+    .map(one => one.outerHTML.slice(0, 160))"""
+
+NARROW = """[...document.querySelectorAll('main :is(input, select, textarea)')].filter(one => one.checkVisibility() &&
+    !['hidden', 'checkbox'].includes(one.type) && one.getBoundingClientRect().width < 80)
+    .map(one => one.outerHTML.slice(0, 160))"""
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
@@ -81,8 +93,8 @@ def test_web_614_every_page_passes_axe_in_every_language(
 def test_web_615_every_page_fits_every_screen_in_every_language(
     home: tuple[Path, str], browser: Browser, language: str
 ) -> None:
-    """WEB-615: nothing hangs over the edge at 320 px, nor at 2,560, with everything unfolded, and a word of 70
-    letters."""
+    """WEB-615, WEB-875, WEB-877, WEB-878: nothing hangs over the edge at 320 px, nor at 2,560, nor over the edge of its
+    own part, with everything unfolded, and a word of 70 letters; what is typed can be read; what unfolds says so."""
     path, agent_id = home
     context = browser.new_context(locale=f"{language}-{language.upper()}", bypass_csp=True)
     page, base = entered(context, path)
@@ -94,5 +106,7 @@ def test_web_615_every_page_fits_every_screen_in_every_language(
             page.evaluate(OPENED)
             if page.evaluate("document.documentElement.scrollWidth") > width or page.evaluate(OVERHANG):
                 found.append((where, width, page.evaluate(OVERHANG)[:3]))
+            looks = [page.evaluate(look) for look in (NARROW, CLIPPED, UNMARKED)]
+            found += [(where, width, seen[:3]) for seen in looks if seen]
     context.close()
     assert found == []

@@ -6,6 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.web.visitor import AGENT, ITEM, TASK, Visitor
 
+from lottisync.web import task_verbs
+
 PATHS = (
     "/decide",
     "/decide-all",
@@ -26,14 +28,13 @@ NAMES = (
     "item", "shown", "verdict", "verb", "value", "reason", "seen", "back", "since", "title", "minutes", "store",
     "entity", "path", "keep", "browser", "arg-minutes", "arg-title", "arg-dueDate", "card", "anchor",
     "every", "steps", "relation", "other", "name", "device", "act", "page", "open", "token", "keep", "number",
-    "code", "at",
+    "code", "at", "checklist", "begin", "end", "model",
 )  # fmt: skip
 VERBS = (
-    "confirm", "confirm-anyway", "edit", "reject", "defer", "undo", "keep", "title", "status", "priority", "due",
-    "estimate", "add-item", "tick", "rename-item", "remove-item", "move", "label",
-    "unlabel", "category", "link", "unlink", "note", "wake", "pause",
-    "let-in", "revoke", "remind", "repeat", "untick", "never-send", "send-again", "resume", "move", "attended",
-    "rename", "retire", "off", "on", "never", "set", "destroy", "delete",
+    *task_verbs.VERBS, "create-agent",
+    "confirm", "confirm-anyway", "edit", "reject", "defer", "undo", "keep", "wake", "pause",
+    "let-in", "revoke", "resume", "move", "attended",
+    "rename", "retire", "off", "on", "never", "set", "destroy",
     "show", "stop", "type", "invite", "take-back",
 )  # fmt: skip
 LIKELY = (

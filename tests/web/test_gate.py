@@ -67,7 +67,7 @@ def test_web_3_the_token_of_another_session_is_refused(visitor: Visitor) -> None
     assert answer.text.startswith("bad-form-token: ")
 
 
-def test_web_4_who_was_not_let_in_gets_nothing(visitor: Visitor) -> None:
+def test_web_4_a_browser_that_was_not_let_in_gets_nothing(visitor: Visitor) -> None:
     """Another user of this machine reaches the port, but not a file of the home."""
     with visitor.stranger() as stranger:
         for path in (
@@ -140,7 +140,7 @@ def test_web_7_the_cookie_is_no_scripts_and_no_other_sites(visitor: Visitor) -> 
     assert "domain=" not in cookie
 
 
-def test_web_7_a_session_ends_when_nobody_uses_it_and_when_its_browser_leaves(visitor: Visitor) -> None:
+def test_web_7_a_session_ends_when_it_is_not_used_and_when_its_browser_leaves(visitor: Visitor) -> None:
     start = visitor.now()
     visitor.now = lambda: start + SESSION_MILLIS - 60_000
     visitor.get("/inbox")
@@ -256,3 +256,24 @@ def test_web_13_a_browser_that_left_hears_nothing_more(visitor: Visitor) -> None
 def test_web_612_style_and_script_keep_their_budget(visitor: Visitor, name: str, most: int) -> None:
     """WEB-612: before compression."""
     assert len(visitor.client.get(f"/static/{name}").content) <= most
+
+
+@pytest.mark.parametrize(("path", "status"), [("/no-such-page", 404), ("/decide", 405), ("/tasks/t1/more", 404)])
+def test_web_966_an_address_without_a_page_is_answered_by_one(visitor: Visitor, path: str, status: int) -> None:
+    """WEB-966: `/decide` is what a browser without a script shows after a refused form. A stranger learns nothing."""
+    page = visitor.get(path, status)
+    assert "There is no page at this address." in page
+    assert 'href="/tasks"' in page
+    assert visitor.stranger().get(path).status_code == 401
+    assert visitor.stranger().get("/static/no/such").text == ""
+
+
+@pytest.mark.parametrize("where", ["header", "address"])
+def test_web_967_a_large_head_is_refused(visitor: Visitor, where: str) -> None:
+    long = "x" * gate.MOST_HEADER_BYTES
+    if where == "header":
+        answer = visitor.client.get("/tasks", headers={"x-large": long})
+    else:
+        answer = visitor.client.get("/tasks", params={"q": long})
+    assert answer.status_code == 431
+    assert answer.text.startswith("large-head: ")

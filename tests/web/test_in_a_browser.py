@@ -15,6 +15,7 @@ from tests.daemon.conftest import homes, template
 from tests.support.command_line import run, run_here
 from tests.support.daemons import daemon, introduce
 from tests.support.proposals import propose
+from tests.web.test_conflict_page import disagree
 from tests.web.visitor import AGENT, TASK, furnished
 
 from lottisync.daemon.home import TaskHome
@@ -347,7 +348,7 @@ def test_web_83_a_device_joins_by_the_invitation_of_a_page(
     assert not reloaded(page)
 
 
-def test_web_20_the_keys_are_told_by_a_key(one: tuple[Path, BrowserContext]) -> None:
+def test_web_20_a_key_shows_the_list_of_keys(one: tuple[Path, BrowserContext]) -> None:
     home, context = one
     page = entered(context, home)
     page.keyboard.press("?")
@@ -372,7 +373,7 @@ def test_web_503_an_item_is_dragged_to_its_place_or_moved_by_keys(one: tuple[Pat
     page = entered(context, home)
     page.goto(page.url.replace("/inbox", f"/tasks/{TASK}"))
     mark(page)
-    items = page.locator("#checklist > li .text")
+    items = page.locator("#checklist li .text")
     page.locator("#grip-i1").hover()
     (left, top, *_), (_, end, *_) = boxes(page, "#grip-i1, #grip-Third")
     page.mouse.down()
@@ -427,7 +428,7 @@ def test_web_727_the_focus_stays_beside_what_was_taken_away(one: tuple[Path, Bro
     page.locator("#archive > summary").press("Enter")
     page.locator("#archived-Second button").press("Enter")
     expect(page.locator("#checklist-title")).to_be_focused()
-    expect(page.locator("#checklist > li .text")).to_have_text(["Second", "Third"])
+    expect(page.locator("#checklist li .text")).to_have_text(["Second", "Third"])
     assert not reloaded(page)
 
 
@@ -510,6 +511,31 @@ def test_web_507_every_language_fits_a_narrow_screen(
         assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
     assert violations(page) == []
     assert "zone=Asia%2FTokyo" in page.evaluate("document.cookie")
+    context.close()
+
+
+def test_web_872_the_first_page_is_by_the_clock_of_the_browser(
+    one: tuple[Path, BrowserContext], browser: Browser
+) -> None:
+    """WEB-872, WEB-508: as it was served, not only after the script has asked once more. Who travels sees it change."""
+    home, _ = one
+    held = TaskHome.open(home)
+    with held.journal.transaction(1_764_597_600_000, PERSON) as tx:  # 2025-12-01, 14:00 UTC
+        tasks.add_note(tx, "n5", TASK, "He called.")
+    held.close()
+    context = browser.new_context(locale="en-US", timezone_id="Asia/Tokyo")
+    page = opened(context)
+    page.goto(run_here("open", "--print", home=home).out.strip())
+    page.get_by_role("button", name="Open the inbox").click()
+    page.wait_for_url("**/inbox")
+    served = "async path => (await (await fetch(path)).text()).match(/<li id=.entry-n5.*?<time .*?>/s)[0]"
+    assert 'title="Mon 1 Dec 2025, 23:00:00 JST"' in page.evaluate(served, f"/tasks/{TASK}")
+    travelled = browser.new_context(storage_state=context.storage_state(), timezone_id="America/New_York")
+    other = opened(travelled)
+    other.goto(page.url.replace("/inbox", f"/tasks/{TASK}"))
+    expect(other.locator("#entry-n5 time")).to_have_text("Mon 1 Dec 2025, 09:00")
+    expect(other.locator("#entry-n5 time")).to_have_attribute("title", "Mon 1 Dec 2025, 09:00:00 EST")
+    travelled.close()
     context.close()
 
 
@@ -627,3 +653,39 @@ def test_web_620_a_reminder_and_a_repetition_are_set_by_the_keyboard_on_a_narrow
     expect(page.locator("#set-repeat")).to_be_focused()
     assert not reloaded(page)
     narrow.close()
+
+
+def test_web_964_a_conflict_that_is_settled_elsewhere_has_no_buttons(one: tuple[Path, BrowserContext]) -> None:
+    """WEB-964: it keeps its place, and says so. The page where it was settled does the same."""
+    home, context = one
+    opening = TaskHome.open(home)
+    disagree(opening, home.with_name("phone"), "Another title")
+    opening.close()
+    page, other = entered(context, home), entered(context, home)
+    for each in (page, other):
+        each.goto(each.url.replace("/inbox", "/conflicts"))
+        mark(each)
+        expect(each.get_by_role("button", name="Keep the one of")).to_have_count(2)
+    page.get_by_role("button", name="Keep the one of laptop").press("Enter")
+    for each in (page, other):
+        expect(each.get_by_role("button", name="Keep the one of")).to_have_count(0)
+        expect(each.locator("[data-card] .settled")).to_be_visible()
+        assert not reloaded(each)
+    assert page.evaluate("document.activeElement.matches('[data-card]')")
+
+
+def test_web_965_what_failed_is_in_view_wherever_the_page_is(tmp_path: Path, browser: Browser) -> None:
+    """WEB-965: at 320 px, at the end of a long inbox, when the device goes away."""
+    home = tmp_path / "laptop"
+    TaskHome.create(home, "laptop").close()
+    furnished(home)
+    context = browser.new_context(viewport={"width": 320, "height": 640})
+    with daemon(home, web=True) as running:
+        page = entered(context, home)
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        running.stop()
+        said = page.locator("#said")
+        expect(said).to_contain_text("Out of reach. You see what was so; decide again once it is back.")
+        expect(said).to_be_in_viewport(ratio=1)
+        assert said.evaluate("one => one.scrollWidth <= one.clientWidth")
+    context.close()

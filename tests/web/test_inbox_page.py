@@ -272,3 +272,12 @@ def test_web_24_what_was_put_off_just_now_stands_once_on_the_page(visitor: Visit
     rows = re.findall(r'<li id="(row-[^"]+)"', page)
     assert len(rows) == len(set(rows))
     assert re.search(r'Put off until later</span> <span class="number">0<', page)
+
+
+def test_web_25_what_was_decided_at_once_is_said(visitor: Visitor) -> None:
+    """WEB-25: for those who hear the page, and do not see its rows."""
+    propose(visitor.home, *PROPOSED)
+    page = visitor.get("/inbox")
+    seen = [f"{item} {shown}" for item, shown in visitor.rows(page)]
+    page = visitor.post("/decide-all", verdict="confirm", seen=seen, card="")
+    assert re.search(r'id="said"[^>]*>Confirmed: \d proposals</p>', page)

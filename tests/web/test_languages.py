@@ -1,6 +1,7 @@
 """The pages in the reader's language, and by the reader's clock."""
 
 import re
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -8,8 +9,10 @@ from tests.support.proposals import propose
 from tests.support.stores import NOON
 from tests.web.visitor import PROPOSED, TASK, Visitor
 
+from lottisync.journal import tasks
 from lottisync.language import LANGUAGES
-from lottisync.store.instant import LAST, iso
+from lottisync.review.precedence import PERSON
+from lottisync.store.instant import LAST, by_the_clock_of, iso, there
 from lottisync.web import words
 
 TASKS = {"en": "Tasks", "de": "Aufgaben", "es": "Tareas", "fr": "Tâches", "ro": "Sarcini"}
@@ -67,4 +70,43 @@ def test_ent_570_a_page_at_the_limits_of_a_clock(now: int) -> None:
     """ENT-570, CAUS-300: times are said, near and far ones."""
     for at in (0, NOON, now):
         assert words.moment(iso(at), now)
-        assert words.moment(iso(at), now, ZoneInfo("Pacific/Kiritimati"))
+        with by_the_clock_of(ZoneInfo("Pacific/Kiritimati")):
+            assert words.moment(iso(at), now)
+
+
+def test_web_873_a_page_without_a_script_names_the_zone_of_its_times(visitor: Visitor) -> None:
+    """WEB-873, WEB-508"""
+    named = f"Times are by the clock of {there(visitor.now()):%Z}."
+    assert named in visitor.get("/tasks").partition("<noscript>")[2]
+    visitor.client.cookies.set("zone", "Asia%2FTokyo", domain=visitor.access.door.host)
+    assert "Times are by the clock of Asia/Tokyo." in visitor.get("/tasks").partition("<noscript>")[2]
+
+
+def test_web_508_whatever_a_page_says_of_a_time_is_by_the_clock_of_the_browser(visitor: Visitor) -> None:
+    """WEB-508: also what is proposed, what stands against what, and until when a code is good; each with its zone."""
+    noon = 1_764_590_400_000  # 2025-12-01, 12:00 UTC
+    visitor.now = lambda: noon
+    with visitor.home.journal.transaction(noon, PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"remindAt": "2025-12-02T09:00:00.000Z"})
+    spent = {"startTime": "2025-12-01T10:00:00Z", "endTime": "2025-12-01T10:30:00Z", "summary": "On the phone"}
+    propose(visitor.home, ("create_time_entry", spent))
+    visitor.client.cookies.set("zone", "Asia%2FTokyo", domain=visitor.access.door.host)
+    inbox = visitor.get("/inbox")
+    assert "Mon 1 Dec 2025, 19:00" in inbox
+    assert "10:00" not in inbox
+    assert 'name="arg-startTime" type="datetime-local" value="2025-12-01T19:00"' in inbox
+    [(item, shown)] = visitor.rows(inbox)
+    typed: dict[str, Any] = {
+        "arg_startTime": "2025-12-01T18:50",
+        "arg_endTime": "2025-12-01T19:30",
+        "arg_summary": "A call",
+    }
+    assert "Write a day and a time" in visitor.decide(item, shown, "edit", 400, **typed | {"arg_endTime": "soon"})
+    visitor.decide(item, shown, "edit", **typed)
+    with visitor.home.journal.reading() as reader:
+        [entry] = tasks.page(reader, TASK).times
+    assert (entry.text, entry.at, entry.end) == ("A call", "2025-12-01T09:50:00.000Z", "2025-12-01T10:30:00.000Z")
+    assert "Tue 2 Dec 2025, 18:00" in visitor.get(f"/tasks/{TASK}")
+    visitor.now = lambda: noon + 5 * 3_600_000
+    visitor.post(f"/tasks/{TASK}", verb="note", value="Now.")
+    assert 'title="Tue 2 Dec 2025, 02:00:00 JST"' in visitor.get(f"/tasks/{TASK}")

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import anyio
 import pytest
 from tests.daemon.conftest import homes, template
 from tests.support.daemons import daemon, introduce
@@ -13,7 +14,9 @@ from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.journal import task_list, tasks
 from lottisync.review.precedence import PERSON
+from lottisync.store.doorbell import Bell
 from lottisync.store.store import Store
+from lottisync.web import live
 from lottisync.web.access import read_door
 
 __all__ = ["homes", "template"]
@@ -41,7 +44,7 @@ def test_web_610_a_page_hears_of_each_change_that_a_sync_brings(homes: tuple[Pat
         home.close()
 
 
-def test_web_731_what_is_written_while_a_page_is_built_is_told_by_its_stream(
+def test_web_731_what_is_written_while_a_page_is_built_comes_by_its_stream(
     visitor: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """WEB-731: the page was read before, so its picture is that of before."""
@@ -59,3 +62,25 @@ def test_web_731_what_is_written_while_a_page_is_built_is_told_by_its_stream(
     assert "Written meanwhile" not in page
     assert f'data-picture="{visitor.site.picture()}"' not in page
     assert f'data-picture="{visitor.site.picture()}"' in visitor.get("/tasks")
+
+
+def test_web_969_a_stream_notices_by_itself_that_its_browser_was_put_out(
+    visitor: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """WEB-969: nothing is committed, and no silence ends."""
+    monkeypatch.setattr(live, "SILENCE_SECONDS", float("inf"))
+    monkeypatch.setattr(live, "FALLBACK_SECONDS", 0.01)
+    sessions = iter([False, False, True])
+
+    async def same() -> str:
+        return "picture"
+
+    async def waited() -> bool:
+        bell = Bell(visitor.home.bells, "web-test")
+        try:
+            return await live._changed(bell, same, "picture", lambda: next(sessions))
+        finally:
+            bell.close()
+
+    assert anyio.run(waited)
+    assert list(sessions) == []

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.support.network import Machine, Network, namespaces_or_skip
 from tests.web.test_in_a_browser import CHROMIUM, PATIENCE, mark, opened, pytestmark, reloaded, violations
+from tests.web.test_pictures import folder
 from tests.web.visitor import TASK, furnished
 
 from lottisync.daemon.home import TaskHome
@@ -20,7 +21,7 @@ from lottisync.journal import tasks
 from lottisync.review.precedence import PERSON
 from lottisync.web.authority import CERTIFICATE_FILE
 
-__all__ = ["pytestmark"]
+__all__ = ["folder", "pytestmark"]
 
 WEB = "10.9.0.1:22443"
 
@@ -95,6 +96,19 @@ def test_web_61_a_phone_is_let_in_decides_and_is_put_out(laptop: Machine, browse
     page.goto(offered["address"])
     page.get_by_role("button").first.click()
     expect(page.locator("body")).to_contain_text("used already")
+    context.close()
+
+
+def test_the_picture_of_the_door(laptop: Machine, browser: Browser, folder: Path) -> None:
+    """What the guide of the phone shows: the button, and how the certificate is trusted."""
+    context = browser.new_context(viewport={"width": 390, "height": 640}, locale="en-US")
+    page = opened(context)
+    page.goto(laptop.run("open", "--phone")["address"])
+    page.get_by_label("Name of this browser").fill("iPhone")
+    page.get_by_text("Does the browser warn about this page?").click()
+    expect(page.get_by_role("link", name="Take this home's certificate")).to_be_visible()
+    page.screenshot(path=folder / "door.png", full_page=True)
+    assert (folder / "door.png").stat().st_size > 10_000
     context.close()
 
 

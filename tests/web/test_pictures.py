@@ -49,7 +49,7 @@ def test_the_pictures_of_the_docs(homes: tuple[Path, Path], browser: Browser, fo
             page.set_viewport_size({"width": width, "height": height})
             page.goto(base + path)
             if path == "/devices":
-                expect(page.locator("main")).to_contain_text("away since")
+                expect(page.locator("main")).to_contain_text("last seen")
                 expect(page.locator("#lede")).to_contain_text("lacks something")
             page.screenshot(path=folder / f"{name}.png")
         page.set_viewport_size({"width": 390, "height": 800})

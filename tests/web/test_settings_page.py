@@ -1,5 +1,7 @@
 """Settings on a page (docs/specs/18-web.md, section 7)."""
 
+import re
+
 import pytest
 from tests.web.visitor import TASK, Visitor
 
@@ -76,3 +78,11 @@ def test_web_86_a_task_is_marked_and_the_mark_taken_off(visitor: Visitor) -> Non
     assert f'name="name" value="{TASK}"' in visitor.get("/settings")
     assert "Nothing is marked." in visitor.post("/settings", verb="send-again", name=TASK)
     assert not visitor.task.never_send
+
+
+def test_web_963_each_choice_of_a_setting_has_words(visitor: Visitor) -> None:
+    page = visitor.get("/settings")
+    assert '<option value="" selected>As the browser asks</option>' in page
+    choices = re.findall(r"<option[^>]*>([^<]*)</option>", page)
+    assert choices
+    assert all(any(letter.isalpha() for letter in choice) for choice in choices)

@@ -7,12 +7,13 @@ from tests.support.proposals import propose
 from tests.web.visitor import ITEM, PROPOSED, TASK, Visitor
 
 from lottisync.agents.task_agent import agent_for_task
+from lottisync.device import clock
 from lottisync.journal import tasks
 from lottisync.review.precedence import PERSON
 from lottisync.store.forgetting import MIN_AGE
 from lottisync.store.instant import iso
-from lottisync.web import words
-from lottisync.web.task_page import SAID, VERBS
+from lottisync.web import clock_field, words
+from lottisync.web.task_verbs import SAID, VERBS
 
 
 def page_of(visitor: Visitor) -> tasks.TaskPage:
@@ -186,7 +187,7 @@ NO_REMINDERS = (
 def test_web_613_what_is_no_reminder_changes_nothing_and_is_said(visitor: Visitor, value: str) -> None:
     """WEB-613, WEB-30"""
     visitor.client.cookies.set("zone", "Asia%2FTokyo", domain=visitor.access.door.host)
-    assert "A reminder is a day and a time" in visitor.post(f"/tasks/{TASK}", 400, verb="remind", value=value)
+    assert "Write a day and a time" in visitor.post(f"/tasks/{TASK}", 400, verb="remind", value=value)
     assert visitor.task.remind_at is None
 
 
@@ -318,3 +319,124 @@ def test_web_726_an_agent_is_made_for_a_task(visitor: Visitor, monkeypatch: pyte
     assert made is not None
     assert (made.home_device, made.config["model"]) == (visitor.home.key.device_id, "small")
     assert "There is no task" in visitor.post("/tasks/nothing", 404, verb="create-agent", name="Mina")
+
+
+# -- time by the clock, several checklists
+
+
+def test_web_870_a_time_entry_is_changed_and_written_down_by_the_clock(visitor: Visitor) -> None:
+    """WEB-870, WEB-30, WEB-508: `task time edit`, `task time add --from --to`, where the browser is."""
+    at = f"/tasks/{TASK}"
+    visitor.now = lambda: 1_764_597_600_000  # 2025-12-01, 14:00 UTC
+    visitor.client.cookies.set("zone", "Asia%2FTokyo", domain=visitor.access.door.host)
+    page = visitor.post(at, verb="add-time", value="", begin="2025-12-01T20:00", end="2025-12-01T20:25")
+    [entry] = page_of(visitor).times
+    assert (entry.text, entry.at, entry.end) == ("Time spent", "2025-12-01T11:00:00.000Z", "2025-12-01T11:25:00.000Z")
+    assert 'value="2025-12-01T20:25"' in page
+    changed = {"item": entry.id, "value": "Walked there", "begin": "2025-12-01T19:40", "end": "2025-12-01T20:25"}
+    page = visitor.post(at, verb="edit-time", **changed)
+    [entry] = page_of(visitor).times
+    assert (entry.text, entry.at, entry.minutes) == ("Walked there", "2025-12-01T10:40:00.000Z", 45)
+    assert "changed" in page
+    for begin, end in (("2025-12-01T20:00", "2025-12-01T19:00"), ("2025-11-01T20:00", "2025-12-01T19:00"), ("x", "y")):
+        visitor.post(at, 400, verb="edit-time", item=entry.id, value="Walked", begin=begin, end=end)
+        visitor.post(at, 400, verb="add-time", value="Walked", begin=begin, end=end)
+    visitor.post(at, 400, verb="edit-time", item="n1", value="Walked", begin="", end="")
+    assert page_of(visitor).times == [entry]
+
+
+def test_web_870_a_time_that_was_not_touched_stays_to_the_millisecond(visitor: Visitor) -> None:
+    """WEB-870: a browser's field holds minutes. A timer whose end is left empty runs on."""
+    at, now = f"/tasks/{TASK}", 1_764_597_612_345
+    visitor.now = lambda: now
+    visitor.post(at, verb="start-timer", value="On the phone")
+    [entry] = page_of(visitor).times
+    [typed] = re.findall(r'name="begin" type="datetime-local" required value="([^"]+)"', visitor.get(at))
+    visitor.post(at, verb="edit-time", item=entry.id, value="On the phone\r\nwith the fitter", begin=typed, end="")
+    [entry] = page_of(visitor).times
+    assert (entry.text, entry.at, entry.runs) == ("On the phone\nwith the fitter", iso(now), True)
+    visitor.now = lambda: now + 3_600_000
+    later = clock_field.shown(iso(now + 3_600_000))
+    visitor.post(at, verb="edit-time", item=entry.id, value=entry.text, begin=typed, end=later)
+    [entry] = page_of(visitor).times
+    assert (entry.at, entry.end) == (iso(now), iso(now // 60_000 * 60_000 + 3_600_000))
+
+
+def test_web_871_a_task_has_several_checklists(visitor: Visitor) -> None:
+    """WEB-871, WEB-30: `task checklist add | rename`, `task item add --to`."""
+    at = f"/tasks/{TASK}"
+    assert "<h3>" not in visitor.get(at).partition('id="checklist"')[2].partition("</section>")[0]
+    visitor.post(at, verb="add-checklist", value="Cellar")
+    first, second = page_of(visitor).checklists
+    visitor.post(at, verb="rename-checklist", checklist=second.id, value="Attic <above>")
+    page = visitor.post(at, verb="add-item", value="Look for mice", checklist=second.id)
+    assert [(item.title, item.checklist_id) for item in page_of(visitor).items if item.id != ITEM] == [
+        ("Look for mice", second.id)
+    ]
+    shown = page.partition('id="checklist"')[2].partition('id="archived"')[0]
+    assert re.findall(r"<h3>([^<]+)", shown) == [first.title, "Attic &lt;above&gt;"]
+    assert re.findall(r'class="text">([^<]+)', shown) == ["Find the manual", "Look for mice"]
+    assert "checklist renamed" in visitor.post(at, verb="rename-checklist", checklist=first.id, value="Kitchen")
+    assert "checklists of the task are called" in visitor.post(at, 400, verb="add-item", value="x", checklist="none")
+
+
+def test_web_871_an_item_is_moved_to_another_checklist_and_to_another_task(visitor: Visitor) -> None:
+    """WEB-871, WEB-30: `task item move --to`, `--task`."""
+    at = f"/tasks/{TASK}"
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tasks.add_task(tx, "t2", "Order the filter")
+    visitor.post(at, verb="add-checklist", value="Cellar")
+    cellar = page_of(visitor).checklists[1].id
+    visitor.post(at, verb="move-to", item=ITEM, checklist=cellar)
+    assert [(item.id, item.checklist_id) for item in page_of(visitor).items] == [(ITEM, cellar)]
+    assert "moved" in visitor.post(at, verb="move-to", item=ITEM, other="the filter")
+    assert page_of(visitor).items == []
+    assert 'class="text">Find the manual' in visitor.get("/tasks/t2")
+    assert "There is no task" in visitor.post("/tasks/t2", 400, verb="move-to", item=ITEM, other="nothing like it")
+
+
+def test_web_871_an_item_whose_checklist_is_gone_is_shown(visitor: Visitor) -> None:
+    """WEB-871: another device deleted the checklist; the item can be moved into one that is there."""
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tx.delete(tasks.page(tx, TASK).checklists[0].id)
+    assert 'class="text">Find the manual' in visitor.get(f"/tasks/{TASK}")
+    visitor.post(f"/tasks/{TASK}", verb="add-checklist", value="Cellar")
+    [cellar] = page_of(visitor).checklists
+    page = visitor.post(f"/tasks/{TASK}", verb="move-to", item=ITEM, checklist=cellar.id)
+    assert [item.checklist_id for item in page_of(visitor).items] == [cellar.id]
+    assert 'class="text">Find the manual' in page
+
+
+def test_web_874_a_note_of_several_lines_holds_line_feeds_alone(visitor: Visitor) -> None:
+    """WEB-874: browsers send `\\r\\n` with a form."""
+    visitor.post(f"/tasks/{TASK}", verb="note", value="One.\r\nTwo.")
+    assert page_of(visitor).entries[-1].text == "One.\nTwo."
+
+
+def test_web_30_what_a_task_is_linked_with_is_shown_and_taken_away(visitor: Visitor) -> None:
+    with visitor.home.journal.transaction(clock.now(), PERSON) as tx:
+        tasks.add_task(tx, "other", "Order the valve")
+        tasks.set_link(tx, TASK, "blocks", "other")
+    shown = visitor.get(f"/tasks/{TASK}")
+    assert "Order the valve" in shown
+    assert "Take away: Order the valve" in shown
+    visitor.post(f"/tasks/{TASK}", verb="unlink", relation="blocks", other="other")
+    assert "Order the valve" not in visitor.get(f"/tasks/{TASK}")
+
+
+def test_web_968_a_refused_value_is_named_as_pages_name_it(visitor: Visitor) -> None:
+    """WEB-968: in the reader's language, and by the clock of the browser."""
+    visitor.client.headers["accept-language"] = "de"
+    visitor.client.cookies.set("zone", "Europe%2FBerlin")
+    at = f"/tasks/{TASK}"
+    assert "Status Blockiert " in visitor.post(at, 400, verb="status", value="BLOCKED", reason="")
+    wrong = {"value": "Called", "begin": "2026-07-01T09:10", "end": "2026-07-01T08:30"}
+    page = visitor.post(at, 400, verb="add-time", **wrong)
+    assert "Mi 1. Juli 2026, 09:10" in page
+    assert "2026-07-01T" not in page
+
+
+def test_web_968_who_set_the_language_is_named_as_people_are(visitor: Visitor) -> None:
+    visitor.post(f"/tasks/{TASK}", verb="language", value="de")
+    [said] = re.findall(r"<b>Language set by</b>(.*?)<span class=\"faint\">", visitor.get(f"/tasks/{TASK}"))
+    assert said.endswith("you ")

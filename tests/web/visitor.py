@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -56,9 +56,9 @@ def furnished(path: Path, *calls: str) -> None:
 
 
 class Visitor:
-    """The pages of a home, and a client that was let in."""
+    """The pages of a home, and a client that was let in. `furnish` says what is in the home."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, furnish: Callable[[TaskHome], object] = furnish) -> None:
         self.home = TaskHome.create(path, "laptop")
         furnish(self.home)
         secrets = itertools.count(1)

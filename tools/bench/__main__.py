@@ -2,8 +2,9 @@
 
 python -m tools.bench                  all figures; writes docs/specs/benchmarks.md and its plot
 python -m tools.bench --quick          all of them, small: whether they run, not what they are
-python -m tools.bench initial change   some of them, by name
-python -m tools.bench --million        also of a million entities what is to be the same for them
+python -m tools.bench initial change   some of them, by name: "relay" and "relay-many" run only if they are
+                                       named, and draw what they count
+python -m tools.bench --million        of a million entities what is to be the same for them; once, to a page of its own
 python -m tools.bench --times 5        each of them five times; without this three times
 """
 
@@ -16,10 +17,26 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from tools.bench import at_relay, command, growth, live, machine, mending, pages, report, review, round, store, wake
+from tools import interpreter
+from tools.bench import (
+    at_relay,
+    command,
+    growth,
+    live,
+    machine,
+    many_at_relay,
+    mending,
+    million,
+    pages,
+    report,
+    review,
+    round,
+    store,
+    wake,
+)
 from tools.bench.figure import Figure, median_of
 from tools.bench.plot import Curve
-from tools.bench.setting import FULL, MILLION, QUICK, Setting
+from tools.bench.setting import FULL, QUICK, Setting
 
 BENCHES: dict[str, Callable[[Setting], list[Figure] | tuple[list[Figure], list[Curve]]]] = {
     "writes": store.writes,
@@ -38,33 +55,43 @@ BENCHES: dict[str, Callable[[Setting], list[Figure] | tuple[list[Figure], list[C
     "live": live.live,
     "review": review.review,
     "relay": at_relay.at_relay,
+    "relay-many": many_at_relay.many_at_relay,
 }
+BY_NAME_ONLY = {"relay", "relay-many"}
+"""What takes longer than all the others together; the figures stand in 19-relay.md."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.bench", description="What everything costs, as ratios.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(BENCHES)}; all if none is named")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(BENCHES)} (all but relay)")
     parser.add_argument("--quick", action="store_true", help="small numbers: shows that it runs, and writes no report")
     parser.add_argument(
         "--million",
         action="store_true",
-        help="also those figures that are to stay the same for a million (a quarter of an hour)",
+        help="those figures alone that are to be the same for a million entities; writes a page of their own",
     )
-    parser.add_argument("--times", type=int, default=3, help="how often each is run; the middle one counts (3)")
+    parser.add_argument(
+        "--times", type=int, help="how often each is run; the middle one counts (3, a million entities once)"
+    )
     options = parser.parse_args()
+    if options.million and options.names:
+        parser.error("--million is a bench of its own, and takes no names")
     unknown = [name for name in options.names if name not in BENCHES]
     if unknown:
         parser.error(f"there is no bench called {unknown[0]!r}; there are {', '.join(BENCHES)}")
     machine.compile_bytecode()
-    machine.explain()
-    chosen = {name: bench for name, bench in BENCHES.items() if name in (options.names or BENCHES)}
+    print(interpreter.described(), file=sys.stderr)
+    wanted = options.names or BENCHES.keys() - BY_NAME_ONLY
+    page, chosen = report.ALL, {name: bench for name, bench in BENCHES.items() if name in wanted}
+    if options.million:
+        page, chosen = report.MILLION, {"million": million.million}
     runs: dict[tuple[str, str], list[Figure]] = {}
     curves: dict[str, list[Curve]] = {}
     loads = [machine.load()]
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        sizes = QUICK if options.quick else MILLION if options.million else FULL
-        times = 1 if options.quick else options.times
+        sizes = QUICK if options.quick else FULL
+        times = 1 if options.quick else options.times or (1 if options.million else 3)
         benches = progress.add_task("benches", total=len(chosen) * times)
         bar = progress.add_task("")
         for _ in range(times):
@@ -80,12 +107,15 @@ def main() -> int:
             loads.append(machine.load())
     figures = list(map(median_of, runs.values()))
     report.show(figures)
-    if options.quick or options.names:
+    if options.quick:
+        return 0
+    if options.names:
+        report.draw({name: drawn for name, drawn in curves.items() if name in BY_NAME_ONLY})
         return 0
     if (refused := machine.refusal(loads)) is not None:
         Console(stderr=True).print(refused)
         return 1
-    report.write(figures, curves)
+    report.write(page, figures, curves)
     return 0
 
 

@@ -1,43 +1,14 @@
-"""What a bench runs on, and whether its figures would mean anything: the interpreter, its bytecode, the load."""
+"""What a bench runs on, and whether its figures would mean anything: bytecode, a disk in memory, the load."""
 
 import compileall
 import os
-import platform
 import shutil
-import subprocess
-import sys
-import sysconfig
 import time
 from pathlib import Path
 
 LOOK_SECONDS = 3.0
 QUIET = 0.15
 """The share of all cores that others may take while nothing is measured."""
-OPTIMISED = ("--enable-optimizations", "--with-lto")
-FROM_SHELL = "import sysconfig; print(sysconfig.get_config_var('CONFIG_ARGS') or '')"
-
-
-def interpreter() -> str:
-    """The Python that runs, and how it was built: without profile and link time optimisation it is a quarter slower."""
-    return f"Python {platform.python_version()}, {_built(sysconfig.get_config_var('CONFIG_ARGS') or '')}"
-
-
-def better() -> str | None:
-    """Another Python of this machine that was built with both optimisations, if this one was not."""
-    if _built(sysconfig.get_config_var("CONFIG_ARGS") or "") == _built(" ".join(OPTIMISED)):
-        return None
-    names = ["python3", *(f"python3.{minor}" for minor in range(20, 10, -1))]
-    found = {os.path.realpath(place / name) for place in map(Path, os.get_exec_path()) for name in names}
-    for path in sorted(filter(os.path.exists, found)):
-        said = subprocess.run([path, "-c", FROM_SHELL], capture_output=True, text=True, check=False)
-        if said.returncode == 0 and _built(said.stdout) == _built(" ".join(OPTIMISED)):
-            return path
-    return None
-
-
-def _built(arguments: str) -> str:
-    missing = [name for option, name in zip(OPTIMISED, ("PGO", "LTO"), strict=True) if option not in arguments]
-    return f"built without {' and '.join(missing)}" if missing else "built with PGO and LTO"
 
 
 def compile_bytecode() -> None:
@@ -76,10 +47,3 @@ def refusal(loads: list[float]) -> str | None:
         f"others take {max(loads):.0%} of this machine, and {QUIET:.0%} is the most under which figures mean anything: "
         "no table was written. Try again when it is quiet"
     )
-
-
-def explain() -> None:
-    """Say on the terminal which Python runs, and which one would be better."""
-    print(interpreter(), file=sys.stderr)
-    if (other := better()) is not None:
-        print(f"{other} has both: make clean bench PYTHON={other}", file=sys.stderr)

@@ -25,10 +25,11 @@ PER_COMMIT = 10_000
 
 
 def mending(setting: Setting) -> list[Figure]:
-    return [figure for count in setting.sizes.large for figure in _mended(setting, count)]
+    return mended(setting, setting.sizes.many)
 
 
-def _mended(setting: Setting, count: int) -> list[Figure]:
+def mended(setting: Setting, count: int) -> list[Figure]:
+    """One among so many."""
     setting.doing("mending: filling", count)
     bench = Bench(setting.folder / f"mending-{count}")
     ours = bench.store()

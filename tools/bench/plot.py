@@ -1,10 +1,13 @@
 """A plot of cost against N as a plain SVG: both axes logarithmic, a line for each program."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 720, 420, 70, 30, 130, 50
+ROOM = 40
+"""Between two counts that are named at the axis."""
 COLOURS = ("#0b6e4f", "#8a8d91", "#4c4f54", "#c8553d", "#5b5f97", "#d1a10f", "#2a7fbf", "#a23b72")
 
 
@@ -39,7 +42,8 @@ def svg(title: str, curves: list[Curve], axis: str, unit: str = "µs") -> str:
             parts.append(f'<path d="M{LEFT} {y(cost):.1f}H{WIDTH - RIGHT}" stroke="#dddddd"/>')
             parts.append(f'<text x="{LEFT - 8}" y="{y(cost) + 4:.1f}" text-anchor="end">{cost:g} {unit}</text>')
     parts += [
-        f'<text x="{x(count):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{count:,}</text>' for count in counts
+        f'<text x="{x(count):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{count:,}</text>'
+        for count in _apart(counts, x)
     ]
     parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.1f}" y="{HEIGHT - 10}" text-anchor="middle">{axis}</text>')
     taken: list[float] = []
@@ -54,6 +58,15 @@ def svg(title: str, curves: list[Curve], axis: str, unit: str = "µs") -> str:
         taken.append(at)
         parts.append(f'<text x="{WIDTH - RIGHT + 12}" y="{at:.1f}" fill="{colour}">{escape(curve.name)}</text>')
     return "\n".join([*parts, "</svg>", ""])
+
+
+def _apart(counts: list[int], x: Callable[[float], float]) -> list[int]:
+    """Those that have room to be named: powers of ten first."""
+    named: list[int] = []
+    for count in sorted(counts, key=lambda count: (not math.log10(count).is_integer(), count)):
+        if all(abs(x(count) - x(other)) >= ROOM for other in named):
+            named.append(count)
+    return named
 
 
 def _powers(least: float, most: float) -> tuple[int, int]:

@@ -1,18 +1,21 @@
-"""The table on the terminal, and docs/specs/benchmarks.md with its plot."""
+"""The table on the terminal, and the pages docs/specs/benchmarks.md and benchmarks-million.md with their plots."""
 
 import os
+import textwrap
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from tools.bench import machine
+from tools import interpreter
 from tools.bench.figure import Figure
 from tools.bench.plot import Curve, svg
 
 FOLDER = Path("docs/specs")
 HEAD = ("figure", "ours", "beside", "ratio", "least to greatest", "goal")
-INTRODUCTION = """# Benchmarks
+ALL, MILLION = "benchmarks.md", "benchmarks-million.md"
+INTRODUCTIONS = {
+    ALL: """# Benchmarks
 
 Written by `make bench`, on a quiet machine only. Compare ratios, not seconds: what stands beside was measured in the
 same run. Everything is run several times; a row is the run in the middle, and says the least and the greatest of what
@@ -29,7 +32,15 @@ is judged. Records have 15 fields and about 400 bytes; WAL, `synchronous=FULL`.
 - Ours: two daemons in processes of their own, over TLS on loopback, from the connection to both being in step.
 - What differs among many is found and mended between two stores in one process, the frames counted as they would cross.
 
-"""
+""",
+    MILLION: """# A million entities
+
+Written by `make bench BENCH=--million`, on a quiet machine only: what is to be the same for a million entities as for a
+hundred thousand. Run once, unless it says least and greatest. How things are measured, and all else, is in
+[benchmarks](benchmarks.md).
+
+""",
+}
 
 
 def show(figures: list[Figure]) -> None:
@@ -42,25 +53,36 @@ def show(figures: list[Figure]) -> None:
 
 PLOTS = {
     "initial": ("benchmarks.svg", "Initial sync: what an entity costs among N", "entities"),
+    "million": ("million.svg", "A million: what one thing costs among N entities", "entities"),
     "growth": ("growth.svg", "Growth: what one thing costs where there are N", "how many there are"),
     "relay": ("relay.svg", "A change at a relay: what the server counts until N devices have it", "devices", ""),
+    "relay-many": ("relay-many.svg", "A relay: what one costs among N", "how many there are"),
 }
 """Of a bench with curves: the file, its title, what is counted, and the unit if it is not a time."""
 
 
-def write(figures: list[Figure], curves: dict[str, list[Curve]]) -> None:
-    lines = [f"| {' | '.join(HEAD)} |", "|---|---|---|---|---|---|"]
-    lines += [f"| {' | '.join(figure.cells())} |" for figure in figures]
-    text = INTRODUCTION + "\n".join(lines) + f"\n\n{os.cpu_count()} cores, {machine.interpreter()}.\n"
+def draw(curves: dict[str, list[Curve]]) -> list[str]:
+    """The plots of these benches, and how a page shows each."""
+    shown = []
     for name, drawn in curves.items():
         file, title, *axis = PLOTS[name]
         (FOLDER / file).write_text(svg(title, drawn, *axis))
-        text += f"\n![{title}]({file})\n"
-    (FOLDER / "benchmarks.md").write_text(text + _profile())
+        shown.append(f"\n![{title}]({file})\n")
+    return shown
 
 
-def _profile() -> str:
+def write(page: str, figures: list[Figure], curves: dict[str, list[Curve]]) -> None:
+    lines = [f"| {' | '.join(HEAD)} |", "|---|---|---|---|---|---|"]
+    lines += [f"| {' | '.join(figure.cells())} |" for figure in figures]
+    machine = textwrap.fill(f"{os.cpu_count()} cores, {interpreter.described()}.", 120)
+    text = INTRODUCTIONS[page] + "\n".join(lines) + f"\n\n{machine}\n"
+    text += "".join(draw(curves))
+    if page == ALL and (FOLDER / MILLION).exists():
+        text += f"\nOf a million entities: [{MILLION}]({MILLION}).\n"
+    (FOLDER / page).write_text(text + _profile(FOLDER / page))
+
+
+def _profile(old: Path) -> str:
     """What people have written below the figures stays."""
-    old = FOLDER / "benchmarks.md"
     _, heading, rest = old.read_text().partition("\n## Where the time goes") if old.exists() else ("", "", "")
     return heading + rest

@@ -34,7 +34,7 @@ SPREAD = 7_919
 def initial(setting: Setting) -> tuple[list[Figure], list[Curve]]:
     """B is empty and durably gets all that A holds: for growing N, beside both floors and whatever is installed."""
     sizes = setting.sizes
-    idle = _idle_memory(setting)
+    idle = idle_memory(setting)
     seconds: dict[str, dict[int, float]] = {"lottisync": {}, "floor": {}, "floor-bulk": {}}
     peak: dict[int, float] = {}
     wide: dict[str, float] = {}
@@ -59,16 +59,15 @@ def initial(setting: Setting) -> tuple[list[Figure], list[Curve]]:
                     processor[mode.name] = (line.processor - used) / count * 1e6
                     wide[mode.name] = (line.receiver.peak - before) / MB
             shutil.rmtree(folder)
-        if count not in sizes.large:
+        if count != sizes.many:
             shutil.rmtree(pair.folder)
     for name in peer.installed():
         seconds[name] = {}
         for count in sizes.growth:
-            if count <= sizes.many:
-                setting.doing(f"{name}, {count:,} entities")
-                found = peer.measured(name, "initial", count)
-                seconds[name][count], wide[name] = found.seconds, found.memory / MB
-    many, most, least = sizes.many, sizes.growth[-1], sizes.growth[0]
+            setting.doing(f"{name}, {count:,} entities")
+            found = peer.measured(name, "initial", count)
+            seconds[name][count], wide[name] = found.seconds, found.memory / MB
+    many, least = sizes.many, sizes.growth[0]
     rates = {name: {count: count / took for count, took in by.items()} for name, by in seconds.items()}
     ours, what = rates["lottisync"][many], f"initial sync, {many:,} entities"
     cost = {count: 1e6 / rate for count, rate in rates["lottisync"].items()}
@@ -80,11 +79,6 @@ def initial(setting: Setting) -> tuple[list[Figure], list[Curve]]:
         ),
         *(Figure(what, ours, "/s", rates[name][many], f"{name}, in one process") for name in peer.installed()),
         Figure(f"an entity among {many:,}", cost[many], "µs", cost[least], f"among {least:,}", at_most(1.5)),
-        *(
-            Figure(f"an entity among {count:,}", cost[count], "µs", cost[many], f"among {many:,}", at_most(1.2))
-            for count in cost
-            if count > many
-        ),
         Figure(
             f"peak memory over an idle daemon, {many:,}",
             peak[many],
@@ -93,24 +87,13 @@ def initial(setting: Setting) -> tuple[list[Figure], list[Curve]]:
             "floor-bulk",
             value_at_most(64),
         ),
-        *(
-            Figure(
-                f"peak memory over an idle daemon, {most:,}",
-                peak[most],
-                "MB",
-                peak[many],
-                f"at {many:,}",
-                value_at_most(64),
-            )
-            for _ in range(most != many)
-        ),
         *(Figure(f"peak memory, {many:,}", peak[many], "MB", wide[name], name) for name in peer.installed()),
     ]
     curves = [Curve(name, {count: 1e6 / rate for count, rate in by.items()}) for name, by in rates.items()]
     return figures, curves
 
 
-def _idle_memory(setting: Setting) -> int:
+def idle_memory(setting: Setting) -> int:
     """Resident bytes of a daemon that is connected and has nothing to do; of two the one that has more."""
     setting.doing("an idle daemon's memory")
     pair = Pair.made(setting.folder / "idle-pair", 10)
@@ -214,7 +197,7 @@ def quiet(setting: Setting) -> list[Figure]:
     sizes = setting.sizes
     setting.doing("a bare handshake")
     pair = Pair.made(setting.folder / "quiet", sizes.few)
-    bare = anyio.run(_handshake, pair)
+    bare = bare_handshake(pair)
     setting.doing(f"bytes of {sizes.few:,} records", sizes.few)
     with _relayed(pair) as (relay, second):
         second.event("connected")
@@ -244,21 +227,26 @@ def quiet(setting: Setting) -> list[Figure]:
         Figure("bytes of a record on the wire", record, "B", plain, "floor-bulk", value_at_most(200)),
         Figure("bytes of one change, both ways", one, "B", plain_one, "floor", value_at_most(own + 150)),
     ]
-    for count in (sizes.few, *sizes.large):
+    for count in (sizes.few, sizes.many):
         known = pair if count == sizes.few else _in_step(setting, count)
-        setting.doing(f"in sync at {count:,}")
-        _ten_hosts(known)
-        known.meet()
-        with _relayed(known) as (relay, second):
-            second.event("connected")
-            relay.settle()
-            said, flights = relay.total - bare[0], relay.flights - bare[1]
-        figures += [
-            Figure(f"in sync at {count:,}, ten hosts: bytes both ways", said, "B", goal=value_at_most(300)),
-            Figure(f"in sync at {count:,}, ten hosts: flights", flights, "", goal=value_at_most(2)),
-        ]
+        figures += in_sync(setting, known, count, bare)
         known.close()
     return figures
+
+
+def in_sync(setting: Setting, pair: Pair, count: int, bare: tuple[int, int]) -> list[Figure]:
+    """Two devices that hold the same connect: what they say beyond a `bare_handshake`."""
+    setting.doing(f"in sync at {count:,}")
+    _ten_hosts(pair)
+    pair.meet()
+    with _relayed(pair) as (relay, second):
+        second.event("connected")
+        relay.settle()
+        said, flights = relay.total - bare[0], relay.flights - bare[1]
+    return [
+        Figure(f"in sync at {count:,}, ten hosts: bytes both ways", said, "B", goal=value_at_most(300)),
+        Figure(f"in sync at {count:,}, ten hosts: flights", flights, "", goal=value_at_most(2)),
+    ]
 
 
 def _ten_hosts(pair: Pair) -> None:
@@ -284,8 +272,12 @@ def _relayed(pair: Pair) -> Iterator[tuple[Relay, Child]]:
     relays[0].close()
 
 
-async def _handshake(pair: Pair) -> tuple[int, int]:
+def bare_handshake(pair: Pair) -> tuple[int, int]:
     """Bytes and flights of a TLS handshake between the two, and nothing more."""
+    return anyio.run(_handshake, pair)
+
+
+async def _handshake(pair: Pair) -> tuple[int, int]:
     keys = pair.a.key, pair.b.key
     serving = tls.sync_context(keys[0], [keys[1].certificate], server=True)
     dialling = tls.sync_context(keys[1], [keys[0].certificate], server=False)

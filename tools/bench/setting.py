@@ -10,7 +10,9 @@ class Sizes(NamedTuple):
     many: int
     """Entities of most figures."""
     growth: tuple[int, ...]
-    """Entities of the initial syncs that show how cost grows, ascending; `many` is among them."""
+    """Entities of the initial syncs that show how cost grows, ascending; `many` is the last of them."""
+    million: tuple[int, ...]
+    """The same, for `--million`."""
     few: int
     """Entities where many would show nothing more."""
     edits: int
@@ -20,17 +22,38 @@ class Sizes(NamedTuple):
     samples: int
     """Single changes that are timed one by one."""
     idle_seconds: int
+    devices: tuple[int, ...]
+    """Of one person at a relay."""
+    persons: tuple[tuple[int, int], ...]
+    """At a cluster of relays: so many, with a stream of so many replicas each."""
     quick: bool = False
 
-    @property
-    def large(self) -> tuple[int, ...]:
-        """Where a figure is to be the same for many and for as many as there are."""
-        return tuple(sorted({self.many, self.growth[-1]}))
 
-
-FULL = Sizes(100_000, (1_000, 10_000, 100_000), 10_000, 5_000, 1_000, 300, 30)
-MILLION = FULL._replace(growth=(*FULL.growth, 1_000_000))
-QUICK = Sizes(3_000, (1_000, 3_000), 1_000, 250, 100, 100, 3, quick=True)
+FULL = Sizes(
+    many=100_000,
+    growth=(1_000, 10_000, 100_000),
+    million=(10_000, 100_000, 1_000_000),
+    few=10_000,
+    edits=5_000,
+    changes=1_000,
+    samples=300,
+    idle_seconds=30,
+    devices=(2, 10, 100),
+    persons=((100, 1), (1_000, 1), (100, 3)),
+)
+QUICK = Sizes(
+    many=3_000,
+    growth=(1_000, 3_000),
+    million=(1_000, 3_000),
+    few=1_000,
+    edits=250,
+    changes=100,
+    samples=100,
+    idle_seconds=3,
+    devices=(2, 5),
+    persons=((10, 1), (3, 3)),
+    quick=True,
+)
 
 
 class Setting:

@@ -89,7 +89,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     space = Space()
     try:
         for line in requests:
-            answers.write(msgspec.json.encode(answer(line, space)) + b"\n")
+            answers.write(msgspec.json.encode(answer(line, space), enc_hook=str) + b"\n")
             answers.flush()
     finally:
         space.close()

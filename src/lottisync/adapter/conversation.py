@@ -53,7 +53,7 @@ class SessionOperations:
         return {
             "send": [base64.b64encode(frame).decode() for frame in said],
             "events": [{"code": said[0], "text": said[1]} for said in sentences if said is not None],
-            "closed": {"code": closed.code, "message": closed.reason} if closed is not None else None,
+            "closed": {"code": closed.code, "message": str(closed.reason)} if closed is not None else None,
         }
 
     def _go_on(self) -> None:

@@ -151,16 +151,16 @@ class ProposalOperations:
             "propose": self._propose,
             "inbox": self._inbox,
             "confirm": self._confirm,
-            "reject": lambda q: _told(self._verdicts(q).reject(r.text(q, "item"), r.now(q), q.get("reason"))),
-            "defer": lambda q: _told(self._verdicts(q).defer(r.text(q, "item"), r.whole(q, "until"), r.now(q))),
-            "undo": lambda q: _told(self._verdicts(q).undo(r.text(q, "item"), r.now(q))),
-            "keep": lambda q: _told(self._verdicts(q).keep(r.text(q, "item"), r.now(q))),
+            "reject": lambda q: _outcome(self._verdicts(q).reject(r.text(q, "item"), r.now(q), q.get("reason"))),
+            "defer": lambda q: _outcome(self._verdicts(q).defer(r.text(q, "item"), r.whole(q, "until"), r.now(q))),
+            "undo": lambda q: _outcome(self._verdicts(q).undo(r.text(q, "item"), r.now(q))),
+            "keep": lambda q: _outcome(self._verdicts(q).keep(r.text(q, "item"), r.now(q))),
             "confirm_all": lambda q: [
-                _told(one) for one in self._verdicts(q).confirm_all(r.text(q, "changeSet"), r.now(q))
+                _outcome(one) for one in self._verdicts(q).confirm_all(r.text(q, "changeSet"), r.now(q))
             ],
-            "dismiss": lambda q: [_told(one) for one in self._verdicts(q).dismiss(r.text(q, "changeSet"), r.now(q))],
+            "dismiss": lambda q: [_outcome(one) for one in self._verdicts(q).dismiss(r.text(q, "changeSet"), r.now(q))],
             "retract": self._retract,
-            "decisions": lambda q: msgspec.to_builtins(decisions(self._agents(q), r.text(q, "task"))),
+            "decisions": lambda q: msgspec.to_builtins(decisions(self._agents(q), r.text(q, "task")), enc_hook=str),
             "expire": self._expire,
             **PURE,
         }
@@ -362,7 +362,7 @@ class ProposalOperations:
                         "expired": item.expired,
                         "orderUnknown": item.order_unknown,
                         "dependsOn": item.depends_on,
-                        "error": item.error,
+                        "error": None if item.error is None else str(item.error),
                     }
                     for item in one.items
                 ],
@@ -379,7 +379,7 @@ class ProposalOperations:
         outcome = self._verdicts(request).confirm(
             r.text(request, "item"), r.now(request), edited_args=edited, against=against
         )
-        return _told(outcome)
+        return _outcome(outcome)
 
     def _expire(self, request: Request) -> list[dict[str, Any]]:
         """The expired items at that time, by set, from the projection. Nothing is written."""
@@ -392,8 +392,8 @@ class ProposalOperations:
         return [{"changeSet": ident, "items": items} for ident, items in sets.items()]
 
 
-def _told(outcome: Outcome) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(outcome)
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(outcome, enc_hook=str)
     for field in found.get("stale", ()):
         field["entity"] = field.pop("entityId")
     return found

@@ -13,9 +13,9 @@ from lottisync.agents import agent, spending, switch
 from lottisync.agents.endpoint import choice
 from lottisync.agents.types import Agent, AgentState
 from lottisync.entities.view import view
-from lottisync.journal import never_sent, tasks
+from lottisync.journal import never_sent, tasks, words
 from lottisync.journal.types import Task
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.shown import quoted
 from lottisync.store.instant import there
 from lottisync.store.reader import Reader
@@ -68,7 +68,7 @@ def refusal(journal: Reader, agents: Reader, living: Agent, state: AgentState, h
             "task-closed",
             "{who} sleeps: its task is {closed}. It goes on when the task is open again",
             who=who,
-            closed=closed,
+            closed=words.status(closed),
         )
     task = tasks.read(journal, task_id, "task", Task)
     if not is_allowed(living, task):
@@ -154,7 +154,9 @@ def is_allowed(agent: Agent, task: Task) -> bool:
 def called(journal: Reader, living: Agent, state: AgentState) -> str:
     """The agent as the person knows it, `Laura of 'Repair the bicycle'`: many agents have one name (AGENT-91)."""
     task_id = agent.task_of(state)
-    return f"{living.display_name} of {_title(journal, task_id)}" if task_id else living.display_name
+    if not task_id:
+        return living.display_name
+    return Sentence("{agent} of {task}", agent=living.display_name, task=_title(journal, task_id))
 
 
 def _title(journal: Reader, ident: str) -> str:

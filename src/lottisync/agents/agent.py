@@ -11,12 +11,13 @@ another may bring the task back when they meet, and then the agent goes on as if
 
 from collections.abc import Mapping
 
+from lottisync import wording
 from lottisync.agents.types import Agent, AgentState
 from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import derived_id
 from lottisync.entities.view import view
 from lottisync.journal.types import CLOSED, Task
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -177,20 +178,19 @@ def woken(tx: Transaction, agent: Agent) -> None:
         tx.put(agent.id, "agent", {"lifecycle": following})
 
 
-def give_up(tx: Transaction, agent: Agent, why: str) -> bool:
+def give_up(tx: Transaction, agent: Agent, why: Sentence) -> bool:
     """Let the agent sleep after too many failures, and say why where the person looks. False if it does not wake
     any more anyway. A person's word on another device beats this one."""
     if (agent.lifecycle, "give up") not in TRANSITIONS:
         return False
     tx.put(agent.id, "agent", {"lifecycle": after(agent, "give up")})
-    tx.put(state_id(agent.id), "agentState", {f"slots/{ASLEEP_BECAUSE}": why})
+    tx.put(state_id(agent.id), "agentState", {f"slots/{ASLEEP_BECAUSE}": wording.plain(why)})
     return True
 
 
-def asleep_because(state: AgentState) -> str | None:
+def asleep_because(state: AgentState) -> Sentence | None:
     """Why the agent went to sleep by itself; None if it did not."""
-    why = state.slots.get(ASLEEP_BECAUSE)
-    return why if isinstance(why, str) else None
+    return wording.of_field(state.slots.get(ASLEEP_BECAUSE))
 
 
 def personality(agent: Agent) -> str:

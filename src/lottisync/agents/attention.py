@@ -14,6 +14,7 @@ from lottisync.entities.schema import derived_id
 from lottisync.entities.view import view
 from lottisync.journal.types import Task
 from lottisync.problem import Problem
+from lottisync.store.beside import beside
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -58,11 +59,14 @@ def settle(tx: Transaction, agent_id: str) -> None:
     tx.put(asked.id, TYPE, {"settledAt": iso(tx.now)})
 
 
-def open_requests(reader: Reader, journal: Reader) -> list[Open]:
-    """The requests that wait, the most urgent first, then those with the greatest impact, then the oldest."""
+def open_requests(reader: Reader, journal: Reader, damaged: list[Problem]) -> list[Open]:
+    """The requests that wait, the most urgent first, then those with the greatest impact, then the oldest. `damaged`
+    gets why any is left out."""
     asked = [view(entity, AttentionRequest) for entity in reader.by_type(TYPE)]
-    found = [one for each in asked if (one := _open(reader, journal, each)) is not None]
-    return sorted(found, key=lambda one: (-one.request.urgency, -one.request.impact, one.request.created_at))
+    found = beside(asked, lambda each: _open(reader, journal, each), damaged)
+    return sorted(
+        filter(None, found), key=lambda one: (-one.request.urgency, -one.request.impact, one.request.created_at)
+    )
 
 
 def open_request(reader: Reader, journal: Reader, agent_id: str) -> Open | None:

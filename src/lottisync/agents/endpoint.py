@@ -6,23 +6,16 @@ the person's keyring has it under the server's address.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from lottisync.agents.model import ModelError
-from lottisync.agents.openai_client import (
-    DEFAULT_MODEL,
-    OPENAI_URL,
-    Api,
-    Names,
-    OpenAIModel,
-    kept_key,
-    model_from_environment,
-)
+from lottisync.agents.model import Api, ModelError, failed
 from lottisync.agents.types import Agent
-from lottisync.problem import Problem
 from lottisync.shown import quoted
+
+if TYPE_CHECKING:
+    from lottisync.agents.openai_client import OpenAIModel
 
 
 class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,19 +43,23 @@ def choice(agent: Agent) -> Choice:
 
 def model_named(given: str | None, environ: Mapping[str, str]) -> str:
     """The model that a new agent asks for: the one that was given, else that of the environment, else the usual one."""
+    from lottisync.agents.openai_client import DEFAULT_MODEL
+
     return (given or "").strip() or environ.get("LOTTISYNC_MODEL") or DEFAULT_MODEL
 
 
-def model_for(chosen: Choice, endpoints: Mapping[str, Endpoint], environ: Mapping[str, str]) -> OpenAIModel:
+def model_for(chosen: Choice, endpoints: Mapping[str, Endpoint], environ: Mapping[str, str]) -> "OpenAIModel":
     """The model of that choice. Raises `Problem` if this device has no such endpoint, or none at all. Without an
     endpoint, LOTTISYNC_MODEL overrules the agent's model."""
+    from lottisync.agents.openai_client import model_from_environment
+
     try:
         if chosen.endpoint is not None:
             return _at(chosen.endpoint, _known(chosen.endpoint, endpoints), chosen.model, environ)
         named = environ.get("LOTTISYNC_MODEL", "").strip() or chosen.model or ""
         return model_from_environment({**environ, "LOTTISYNC_MODEL": named})
     except ModelError as error:
-        raise Problem(f"model-{error.code}", error.message) from None
+        raise failed(error) from None
 
 
 def _known(name: str, endpoints: Mapping[str, Endpoint]) -> Endpoint:
@@ -77,7 +74,9 @@ def _known(name: str, endpoints: Mapping[str, Endpoint]) -> Endpoint:
     return found
 
 
-def _at(name: str, endpoint: Endpoint, model: str | None, environ: Mapping[str, str]) -> OpenAIModel:
+def _at(name: str, endpoint: Endpoint, model: str | None, environ: Mapping[str, str]) -> "OpenAIModel":
+    from lottisync.agents.openai_client import DEFAULT_MODEL, OPENAI_URL, Names, OpenAIModel, kept_key
+
     key = environ.get(endpoint.key_env, "").strip() if endpoint.key_env else ""
     api: Api = endpoint.api or ("responses" if endpoint.url.rstrip("/") == OPENAI_URL else "chat")
     return OpenAIModel(

@@ -48,7 +48,7 @@ you.
 """
 
 
-class Span(NamedTuple):
+class Overflow(NamedTuple):
     """Notes that are to be condensed, oldest first, with the summary before them. `depth` counts how often the
     oldest of it will have been condensed."""
 
@@ -70,7 +70,7 @@ class Memory(NamedTuple):
     summary: str
     notes: list[str]
     left_out: int
-    overflow: Span | None
+    overflow: Overflow | None
     told_of: frozenset[str] = frozenset()
 
 
@@ -102,7 +102,7 @@ def read(
     if left_out and is_whole and (older := _in_one_question(noted[:-KEPT_OBSERVATIONS], room - size(asked_of))):
         first = summed.summary_start_message_id if summed is not None else None
         depth = summed.summary_depth + 1 if summed is not None else 1
-        overflow = Span(older, asked_of, first or older[0][0], depth)
+        overflow = Overflow(older, asked_of, first or older[0][0], depth)
     told_of = frozenset(ident for each in (*written, *usable) for ident in thread.told_of(each))
     return Memory(beginning(before, budget.share("summary")), _complaints_first(shown), left_out, overflow, told_of)
 
@@ -145,7 +145,7 @@ def _in_one_question(older: list[tuple[str, str]], room: int) -> list[tuple[str,
     return asked_of
 
 
-def question(span: Span) -> Sequence[Message]:
+def question(span: Overflow) -> Sequence[Message]:
     """What the model is asked, to condense the span."""
     parts = [f"<summary>\n{_escaped(span.before)}\n</summary>"] if span.before else []
     parts.append(f"<observations>\n{_escaped([text for _, text in span.notes])}\n</observations>")
@@ -160,7 +160,7 @@ def keep(
     tx: Transaction,
     writer: Thread,
     agent_id: str,
-    span: Span,
+    span: Overflow,
     turn: Turn,
     estimate: int | None = None,
     told_of: Iterable[str] = (),

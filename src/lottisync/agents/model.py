@@ -16,6 +16,9 @@ import msgspec
 
 from lottisync.problem import Problem
 
+Api = Literal["chat", "responses"]
+"""The two protocols that servers of models speak."""
+
 ModelErrorCode = Literal[
     "not-configured",  # nobody said which model to use
     "unreachable",  # no connection to the server
@@ -42,6 +45,12 @@ class ModelError(Problem):
 
     def __init__(self, code: ModelErrorCode, template: str, *, hint: str = "", **arguments: object) -> None:
         super().__init__(code, template, hint=hint, **arguments)
+
+
+def failed(error: ModelError) -> Problem:
+    """The same for those who do not know models: its code says that it is about one."""
+    arguments: Any = error.arguments
+    return Problem(f"model-{error.code}", error.template, hint=error.hint, **arguments)
 
 
 class ToolCall(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import anyio
 import msgspec
@@ -27,6 +27,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from lottisync.agents.endpoint import Choice, Endpoint, model_for
 from lottisync.agents.model import Message, ModelError, ModelErrorCode, Request, ToolSchema, Turn
 from lottisync.problem import Problem
+from lottisync.wording import Wording, sentence, written
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -42,7 +43,7 @@ class ModelFailure(msgspec.Struct, frozen=True):
     """A `ModelError`."""
 
     code: ModelErrorCode
-    message: str
+    said: Wording
 
 
 class ModelReply(msgspec.Struct, frozen=True):
@@ -81,7 +82,9 @@ class ModelProcess:
         """See `Model.complete`."""
         reply = await self._reply(Question(self._chosen, self._endpoints, messages, tools))
         if reply.failure is not None:
-            raise ModelError(reply.failure.code, reply.failure.message)
+            said = sentence(reply.failure.said)
+            arguments: Any = said.arguments
+            raise ModelError(reply.failure.code, said.template, **arguments)
         if reply.turn is None:
             await self._end()
             raise ModelError("server-error", "the process that asks the model died of itself: is there memory left?")
@@ -127,9 +130,9 @@ async def answered(question: Question) -> ModelReply:
         model = model_for(question.chosen, question.endpoints, os.environ)
         return ModelReply(await model.complete(question.messages, question.tools))
     except ModelError as error:
-        return ModelReply(failure=ModelFailure(error.code, error.message))
+        return ModelReply(failure=ModelFailure(error.code, written(error)))
     except Problem as problem:
-        return ModelReply(failure=ModelFailure("not-configured", problem.message))
+        return ModelReply(failure=ModelFailure("not-configured", written(problem)))
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ The package takes more than a second to import, so that happens in a thread, in 
 import ipaddress
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import anyio
@@ -35,7 +35,7 @@ import msgspec
 
 from lottisync.agents import chat_completions, responses
 from lottisync.agents.answer import StreamedAnswer
-from lottisync.agents.model import Message, ModelError, Request, ToolSchema, Turn
+from lottisync.agents.model import Api, Message, ModelError, Request, ToolSchema, Turn
 
 if TYPE_CHECKING:
     import openai
@@ -62,9 +62,6 @@ MAX_RETRIES = 2
 
 _QUOTED_CHARACTERS = 200
 """How much of a server's own words fits into a one-line message."""
-
-
-Api = Literal["chat", "responses"]
 
 
 class Names(NamedTuple):

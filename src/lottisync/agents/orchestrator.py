@@ -19,7 +19,7 @@ from lottisync.agents import admission, agent, context, queue, run_key, run_log,
 from lottisync.agents.admission import Here
 from lottisync.agents.agent import CREATED, DESTROYED
 from lottisync.agents.run_log import COMPLETED
-from lottisync.agents.schedule import Cause, Limits, Readiness, WakePlan
+from lottisync.agents.schedule import Cause, Readiness, WakeLimits, WakePlan
 from lottisync.agents.seen import Seen
 from lottisync.agents.subscription import Subscription
 from lottisync.agents.types import Agent, AgentState
@@ -28,6 +28,7 @@ from lottisync.entities.entity import Entity
 from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.view import view
 from lottisync.journal.types import ENTRY_LINK, Task
+from lottisync.problem import Sentence
 from lottisync.review.change import ChangeSet
 from lottisync.store.feed import BATCH, Feed
 from lottisync.store.instant import millis
@@ -35,6 +36,7 @@ from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
 CONSUMER = "agents"
+NOT_AT_HOME = Sentence("it was killed, and the agent is not at home here any more")
 MAX_COOL_DOWN = 86_400_000
 MAX_WAKES_AN_HOUR = 3_600
 RECENT = 200
@@ -100,7 +102,7 @@ class Orchestrator:
         with self._agents.reading() as reader:
             orphaned = run_log.agents_with_open_runs(reader) - at_home
         for agent_id in sorted(orphaned):
-            run_log.abandon(self._agents, agent_id, "it was killed, and the agent is not at home here any more", now)
+            run_log.abandon(self._agents, agent_id, NOT_AT_HOME, now)
 
     def _at_home(self) -> list[Living]:
         """The agents whose home is this device. They are cached, and read again when the store's feed says so: a look
@@ -208,7 +210,7 @@ class Orchestrator:
             not_before=not_before if not_before <= now + schedule.MAX_BACKOFF else 0,
             last_end=max((end for end in ended if end <= now), default=None),
             starts=tuple(sorted(_own_starts(runs, now))),
-            limits=Limits(
+            limits=WakeLimits(
                 agent.setting(living.agent, "coolDownMillis", schedule.COOL_DOWN, MAX_COOL_DOWN),
                 agent.setting(living.agent, "wakesAnHour", schedule.WAKES_AN_HOUR, MAX_WAKES_AN_HOUR),
             ),

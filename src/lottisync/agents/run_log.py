@@ -13,10 +13,11 @@ import contextlib
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from lottisync import wording
 from lottisync.agents.run_key import Trigger, WakeReason
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.store.instant import iso
 from lottisync.store.lock import Lock, is_held
 from lottisync.store.merge import Merge
@@ -30,7 +31,8 @@ create table if not exists wake_run_log (run_key text not null primary key, agen
 create index if not exists idx_wake_run_log_agent on wake_run_log(agent_id, created_at desc);
 create index if not exists idx_wake_run_log_status on wake_run_log(status);
 """
-"""Runs of wakes on this device; local, never replicated (S3-17)."""
+"""Runs of wakes on this device; local, never replicated (S3-17). `error_message` are words as `lottisync.wording` keeps
+them in a column."""
 
 QUEUED, STARTED, COMPLETED, SKIPPED, FAILED = "queued", "started", "completed", "skipped", "failed"
 
@@ -71,7 +73,7 @@ class Run(NamedTuple):
     created_at: str
     started_at: str | None
     completed_at: str | None
-    error_message: str | None
+    error_message: Sentence | None
 
     @property
     def is_open(self) -> bool:
@@ -111,7 +113,7 @@ def _lock_file(agents: Store, agent_id: str) -> Path:
 
 def find(reader: Reader, run_key: str) -> Run | None:
     rows = reader.local(f"select {_COLUMNS} from wake_run_log where run_key = ?", (run_key,))
-    return Run(*rows[0]) if rows else None
+    return _run(*rows[0]) if rows else None
 
 
 def runs(reader: Reader, agent_id: str, limit: int = -1) -> list[Run]:
@@ -120,7 +122,12 @@ def runs(reader: Reader, agent_id: str, limit: int = -1) -> list[Run]:
         f"select {_COLUMNS} from wake_run_log where agent_id = ? order by created_at desc, rowid desc limit ?",
         (agent_id, limit),
     )
-    return [Run(*row) for row in rows]
+    return [_run(*row) for row in rows]
+
+
+def _run(*row: Any) -> Run:
+    run = Run(*row)
+    return run if run.error_message is None else run._replace(error_message=wording.of_column(run.error_message))
 
 
 def agents_with_open_runs(reader: Reader) -> set[str]:
@@ -156,7 +163,7 @@ def enqueue(tx: Merge, trigger: Trigger, agent_id: str, thread_id: str) -> Run:
     return run
 
 
-def move(tx: Merge, run_key: str, event: str, why: str | None = None) -> None:
+def move(tx: Merge, run_key: str, event: str, why: str | Problem | None = None) -> None:
     """Let that happen to the run; `why` is for the person. `KeyError` for what cannot happen to it, which is a bug."""
     run = find(tx, run_key)
     assert run is not None
@@ -165,7 +172,7 @@ def move(tx: Merge, run_key: str, event: str, why: str | None = None) -> None:
     tx.execute(
         """update wake_run_log set status = ?, started_at = coalesce(started_at, ?), completed_at = ?, error_message = ?
            where run_key = ?""",
-        (status, begun, ended, why, run_key),
+        (status, begun, ended, None if why is None else wording.column(why), run_key),
     )
 
 
@@ -174,11 +181,11 @@ def begin(tx: Merge, run: Run) -> None:
     processes that began those have ended, and no process will go on with them."""
     for other in _open_runs(tx, run.agent_id):
         if other != run.run_key:
-            move(tx, other, "supersede", "it was killed, and another wake came after it")
+            move(tx, other, "supersede", Sentence("it was killed, and another wake came after it"))
     move(tx, run.run_key, "begin")
 
 
-def abandon(agents: Store, agent_id: str, why: str, now: int) -> None:
+def abandon(agents: Store, agent_id: str, why: Sentence, now: int) -> None:
     """End every open run of that agent, unless one of them lives."""
     with (
         contextlib.suppress(Problem),

@@ -134,7 +134,7 @@ class Runtime:
             # A failure that could not even be written down holds nobody; without this it would be tried without end.
             await anyio.sleep(FALLBACK_SECONDS)
         else:
-            self._say("agent-woke", f"{who} on {here} woke: {_told(result)}")
+            self._say("agent-woke", f"{who} on {here} woke: {_outcome(result)}")
         finally:
             self._awake.discard(start.agent_id)
             self._ended.set()
@@ -147,7 +147,7 @@ def _failed(who: str, here: str, message: str) -> str:
     return message if here in message else message.replace(who, f"{who} on {here}", 1)
 
 
-def _told(result: WakeResult) -> str:
+def _outcome(result: WakeResult) -> str:
     """What a wake left for the person, and what it cost."""
     sets, turns, usage = len(result.change_set_ids), result.turns, result.usage
     proposed = f"{sets} change set{'' if sets == 1 else 's'} to review" if sets else "nothing to review"

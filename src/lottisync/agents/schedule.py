@@ -37,7 +37,7 @@ MAX_FAILURES = 5
 and 60 minutes, less the jitter) that bridges an hour without a network."""
 
 
-class Limits(NamedTuple):
+class WakeLimits(NamedTuple):
     """Settings of one agent; times in ms."""
 
     cool_down: int = COOL_DOWN
@@ -64,7 +64,7 @@ class Readiness(NamedTuple):
     not_before: int = 0
     last_end: int | None = None
     starts: tuple[int, ...] = ()
-    limits: Limits = Limits()
+    limits: WakeLimits = WakeLimits()
 
 
 class Start(NamedTuple):

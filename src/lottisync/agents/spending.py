@@ -9,9 +9,10 @@ from datetime import datetime, time, tzinfo
 from typing import Any, NamedTuple
 
 from lottisync.agents.agent import TOKENS_A_DAY, setting
-from lottisync.agents.thread import ESTIMATED
+from lottisync.agents.thread import ESTIMATED, natural
 from lottisync.agents.types import Agent, AgentMessage, AgentSettings
 from lottisync.store import tables
+from lottisync.store.beside import beside
 from lottisync.store.instant import iso, later, since_1970, there
 from lottisync.store.reader import Reader
 
@@ -35,16 +36,21 @@ def day_of(now: int, zone: tzinfo | None = None) -> Day:
 
 
 def used(reader: Reader, day: Day, agent_id: str | None = None) -> int:
-    """The tokens that this agent, or all, have used since the day began."""
+    """The tokens that this agent, or all, have used since the day began. A damaged turn counts nothing until it is
+    mended: one must not keep every agent from waking (STORE-942)."""
     since = iso(day.begin)
     entities, _ = tables.names(reader.schema)
-    sql = f"""select id from {entities}
+    sql = f"""select cast(id as blob) from {entities}
         where type = 'agentMessage' and subtype in ('thought', 'summary') and created_at >= ?"""
     rows = (
         reader.local(sql, (since,)) if agent_id is None else reader.local(f"{sql} and agent_id = ?", (since, agent_id))
     )
-    documents = (reader.document(str(ident)) for (ident,) in rows)
-    return sum(_tokens(document.view(AgentMessage).metadata) for document in documents if document is not None)
+
+    def tokens(row: tuple[bytes]) -> int:
+        document = reader.document(row[0].decode())
+        return 0 if document is None else _tokens(document.view(AgentMessage).metadata)
+
+    return sum(beside(rows, tokens, []))
 
 
 def exceeded(reader: Reader, agent: Agent, settings: AgentSettings, day: Day) -> int | None:
@@ -60,9 +66,5 @@ def exceeded(reader: Reader, agent: Agent, settings: AgentSettings, day: Day) ->
 
 def _tokens(metadata: Mapping[str, Any]) -> int:
     if "promptTokens" in metadata:
-        return _number(metadata["promptTokens"]) + _number(metadata.get("completionTokens"))
-    return _number(metadata.get(ESTIMATED))
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+        return natural(metadata["promptTokens"]) + natural(metadata.get("completionTokens"))
+    return natural(metadata.get(ESTIMATED))

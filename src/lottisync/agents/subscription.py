@@ -93,7 +93,7 @@ def matching(
     news = {
         write.stamp.dot
         for path, writes in entity.registers.items()
-        if _is_told(split(path)[0], fields)
+        if _is_reported(split(path)[0], fields)
         for write in writes
         if write.stamp.precedence >= PERSON and not seen.has(write.stamp.dot)
     }
@@ -102,7 +102,7 @@ def matching(
     return frozenset(news - _effects(entity, is_own))
 
 
-def _is_told(field: str, fields: frozenset[str]) -> bool:
+def _is_reported(field: str, fields: frozenset[str]) -> bool:
     return field in fields if fields else field not in SILENT
 
 

@@ -16,7 +16,7 @@ model, and which call of it, a message belongs to. Long content is in a payload.
 | toolResult  | what the model was answered            | turn, call, callId, toolName, succeeded         |
 | observation | what it wants to remember              | runKey, priority, category, toldOf              |
 | summary     | its older observations, condensed      | token counts, toldOf; summaryStart-, -EndMessage|
-| system      | how the wake ended                     | milestone and result, or errorMessage           |
+| system      | how the wake ended                     | words; milestone and result, or errorMessage    |
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,11 +24,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from lottisync import wording
 from lottisync.agents import seen
 from lottisync.agents.model import AssistantMessage, Message, TokenUsage, ToolCall, ToolMessage, Turn
 from lottisync.agents.seen import Seen
 from lottisync.agents.types import AgentMessage, AgentMessagePayload, AgentState
 from lottisync.entities.view import view
+from lottisync.problem import Problem, Sentence
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -50,6 +52,8 @@ TOLD_OF = "toldOf"
 told of then, so that these words may speak of them."""
 ESTIMATED = "estimatedTokens"
 """In the metadata of a turn that the server did not count."""
+WORDS = "words"
+"""In the metadata of a message of this program: its sentence as `lottisync.wording` stores it."""
 _WHOLE = MAX_TEXT * 10
 _LENGTHS = (
     (_WHOLE, _WHOLE),
@@ -143,6 +147,11 @@ class Thread:
         self.head = message_id
         self._ordinal += 1
         return message_id
+
+    def noted(self, tx: Transaction, said: Sentence | Problem, metadata: Mapping[str, Any] = {}) -> str:
+        """A message of this program: English, with the words for a reader of another language."""
+        text = said.message if isinstance(said, Problem) else str(said)
+        return self.append(tx, "system", text, {**metadata, WORDS: wording.plain(said)})
 
     # -- the parts of a conversation
 
@@ -307,12 +316,18 @@ def spent(reader: Reader, agent_id: str) -> dict[str, TokenUsage]:
         for entity in reader.by_type("agentMessage", owner=agent_id, subtype=kind):
             metadata = view(entity, AgentMessage).metadata
             if "promptTokens" in metadata:
-                before = found.get(metadata["runKey"], TokenUsage(0, 0))
-                found[metadata["runKey"]] = TokenUsage(
-                    before.prompt_tokens + metadata["promptTokens"],
-                    before.completion_tokens + metadata.get("completionTokens", 0),
+                run = str(metadata.get("runKey", ""))
+                before = found.get(run, TokenUsage(0, 0))
+                found[run] = TokenUsage(
+                    before.prompt_tokens + natural(metadata["promptTokens"]),
+                    before.completion_tokens + natural(metadata.get("completionTokens")),
                 )
     return found
+
+
+def natural(value: object) -> int:
+    """A number of tokens; 0 for what another program has written there that is none."""
+    return value if isinstance(value, int) and value > 0 else 0
 
 
 def content(reader: Reader, message: AgentMessage) -> dict[str, Any]:
@@ -322,14 +337,17 @@ def content(reader: Reader, message: AgentMessage) -> dict[str, Any]:
 
 
 def full_text(reader: Reader, message: AgentMessage) -> str:
-    return str(content(reader, message).get("text", message.text))
+    """The whole text; of a message of this program a `Sentence`, which can be said in another language."""
+    said = wording.of_field(message.metadata.get(WORDS)) if message.kind == "system" else None
+    return said or str(content(reader, message).get("text", message.text))
 
 
-def failed_because(reader: Reader, state: AgentState) -> str | None:
+def failed_because(reader: Reader, state: AgentState) -> Sentence | None:
     """Why the last wake failed, on whichever device it was; None if it did not."""
     last = reader.document(state.recent_head_message_id) if state.recent_head_message_id else None
-    why = last.view(AgentMessage).metadata.get("errorMessage") if last is not None else None
-    return why if isinstance(why, str) else None
+    metadata = last.view(AgentMessage).metadata if last is not None else {}
+    why = metadata.get("errorMessage")
+    return wording.of_field(metadata.get(WORDS, why)) if isinstance(why, str) else None
 
 
 def told_of(message: AgentMessage) -> list[str]:

@@ -62,7 +62,7 @@ class ToolAnswer(NamedTuple):
     succeeded: bool = True
 
 
-class Limits(NamedTuple):
+class CallLimits(NamedTuple):
     """Of one wake: changes that are considered, and bytes that it may look up."""
 
     changes: int
@@ -81,7 +81,7 @@ class Calls:
         run: Run,
         task_id: str,
         seen: Seen,
-        limits: Limits,
+        limits: CallLimits,
         waiting: Iterable[str] = (),
     ) -> None:
         self._journal, self._agents, self._agent_id, self._task_id = journal, agents, run.agent_id, task_id

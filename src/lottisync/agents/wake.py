@@ -54,6 +54,7 @@ from lottisync.agents.model import (
     ToolSchema,
     Turn,
     UserMessage,
+    failed,
 )
 from lottisync.agents.report import Words
 from lottisync.agents.run_key import Trigger
@@ -61,10 +62,10 @@ from lottisync.agents.run_log import COMPLETED, Run
 from lottisync.agents.schedule import MAX_FAILURES, backoff
 from lottisync.agents.task_agent import MAX_TURNS
 from lottisync.agents.thread import Opening, RecordedCall, RecordedTurn, Thread
-from lottisync.agents.tool_call import Calls, Limits
+from lottisync.agents.tool_call import CallLimits, Calls
 from lottisync.agents.toolbox import TOOLBOX, RetractSuggestions
 from lottisync.agents.types import Agent, AgentMessage, AgentState
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.review.builder import MAX_ITEMS
 from lottisync.review.precedence import AGENT
 from lottisync.shown import quoted
@@ -147,7 +148,7 @@ async def wake(
             refusal = _refusal(tx, journal, agent_id, Here(device, tx.now, zone, name_of))
             waiting = queue.waiting(tx, agent_id)
             if refusal is not None:
-                run_log.move(tx, run.run_key, "refuse", refusal.message)
+                run_log.move(tx, run.run_key, "refuse", refusal)
             else:
                 run_log.begin(tx, run)
         if refusal is not None:
@@ -158,16 +159,16 @@ async def wake(
             await under_way.converse(model)
             return under_way.end()
         except ModelError as error:
-            failure = Problem(f"model-{error.code}", error.message)
+            failure = failed(error)
         except Problem as problem:
             failure = problem
         with agents.transaction(now(), AGENT) as tx:
             here = Here(device, tx.now, zone, name_of)
             if isinstance(failure, Withheld) or _refusal(tx, journal, agent_id, here) is not None:
                 # Paused, withheld, destroyed, or its task gone while it was awake: that is no failure.
-                run_log.move(tx, run.run_key, "refuse", failure.message)
+                run_log.move(tx, run.run_key, "refuse", failure)
             else:
-                _fail(tx, run, failure.message, chance, under_way)
+                _fail(tx, run, failure, chance, under_way)
         raise failure
 
 
@@ -176,7 +177,7 @@ def _refusal(tx: Transaction, journal: Store, agent_id: str, here: Here) -> Prob
         return admission.refusal(reader, tx, agent.read(tx, agent_id), agent.read_state(tx, agent_id), here)
 
 
-def _fail(tx: Transaction, run: Run, message: str, chance: float, under_way: "_Wake | None") -> None:
+def _fail(tx: Transaction, run: Run, failure: Problem, chance: float, under_way: "_Wake | None") -> None:
     """No whole answer, or a task that cannot be read: say so in log and state, propose nothing, and wait; after too
     many failures in a row, sleep until a person resumes it (AGENT-21, AGENT-31)."""
     living, state = agent.read(tx, run.agent_id), agent.read_state(tx, run.agent_id)
@@ -185,15 +186,16 @@ def _fail(tx: Transaction, run: Run, message: str, chance: float, under_way: "_W
         "consecutiveFailureCount": failures,
         "nextWakeAt": iso(tx.now + backoff(failures, chance)),
     }
-    metadata = {"errorMessage": message}
+    metadata = {"errorMessage": failure.message}
     if failures >= MAX_FAILURES:
         fields["nextWakeAt"] = None
-        if agent.give_up(tx, living, f"{failures} failures in a row, the last: {message}"):
+        why = Sentence("{failures} failures in a row, the last: {failure}", failures=failures, failure=failure)
+        if agent.give_up(tx, living, why):
             metadata["milestone"] = GAVE_UP_MILESTONE
     if under_way is not None:
-        fields |= under_way.failed(tx, message, metadata)
+        fields |= under_way.failed(tx, failure, metadata)
     tx.put(state.id, "agentState", {"revision": state.revision + 1, **fields})
-    run_log.move(tx, run.run_key, "fail", message)
+    run_log.move(tx, run.run_key, "fail", failure)
 
 
 def _repeated(reader: Reader, run: Run) -> WakeResult:
@@ -237,7 +239,7 @@ class _Wake:
         self._run = run
         self._thread = self._writer(written)
         # Writes that waited when the context was read are part of it. An earlier context may lack some of them.
-        self._told = waiting if self._opening is None else []
+        self._answered = waiting if self._opening is None else []
         self._usage = memory.spent(written)
         self._rate: int | None = None
         self._turns = 0
@@ -267,7 +269,7 @@ class _Wake:
             self._thread.opened(tx, self._run.reason, opening, self._run.reason_id)
         return opening
 
-    async def _condense(self, model: Model, span: memory.Span) -> None:
+    async def _condense(self, model: Model, span: memory.Overflow) -> None:
         """Put down the model's summary of these notes. Without an answer they stay, the record says why, and the wake
         goes on (AGENT-491)."""
         self._watch(WakeProgress(0, self._limit))
@@ -275,7 +277,7 @@ class _Wake:
             answer, estimate = await self._ask(model, memory.question(span), [])
         except ModelError as error:
             with self._agents.transaction(self._now(), AGENT) as tx:
-                self._thread.append(tx, "system", f"Old notes were not condensed: {error.message}")
+                self._thread.noted(tx, Sentence("Old notes were not condensed: {error}", error=error))
             return
         turn, _ = thread.bounded(0, answer)
         with self._agents.transaction(self._now(), AGENT) as tx:
@@ -295,7 +297,7 @@ class _Wake:
         # A conversation that goes on knows the proposals that its first prompt had named, and no later ones.
         waiting = [one["id"] for one in self._context.waiting if one["id"] in opening.user]
         task_id = self._context.page.task.id
-        limits = Limits(most, self._context.budget.lookups)
+        limits = CallLimits(most, self._context.budget.lookups)
         self._calls = Calls(self._journal, self._agents, self._run, task_id, opening.seen, limits, waiting)
         for recorded in self._recorded[: self._limit]:
             self._take(recorded)
@@ -383,15 +385,15 @@ class _Wake:
 
     # -- the end
 
-    def said_last(self, tx: Transaction, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    def said_last(self, tx: Transaction, said: Sentence | Problem, metadata: Mapping[str, Any]) -> dict[str, Any]:
         """Write the last message of the record, with the result and the tokens used."""
-        self._thread.append(tx, "system", text, {**metadata, **self._spent()})
+        self._thread.noted(tx, said, {**metadata, **self._spent()})
         return {"recentHeadMessageId": self._thread.head}
 
-    def failed(self, tx: Transaction, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    def failed(self, tx: Transaction, failure: Problem, metadata: Mapping[str, Any]) -> dict[str, Any]:
         """`said_last`, behind what is in the store: what failed may be the transaction that wrote the rest."""
         self._thread = self._writer(thread.messages(tx, self._run.agent_id, self._run.thread_id))
-        return self.said_last(tx, text, metadata)
+        return self.said_last(tx, failure, metadata)
 
     def end(self) -> WakeResult:
         """Everything that this wake leaves behind, in one transaction (AGENT-18). `Problem("destroyed")`, and nothing
@@ -435,13 +437,13 @@ class _Wake:
             usage=self._usage,
             turn_limit_reached=not self._is_done,
         )
-        ended = {"milestone": COMPLETED_MILESTONE, "result": msgspec.to_builtins(result)}
+        ended = {"milestone": COMPLETED_MILESTONE, "result": msgspec.to_builtins(result, enc_hook=str)}
         state = agent.read_state(tx, run.agent_id)
         tx.put(
             state.id,
             "agentState",
             {
-                **self.said_last(tx, "The wake was completed.", ended),
+                **self.said_last(tx, Sentence("The wake was completed."), ended),
                 "revision": state.revision + 1,
                 "lastWakeAt": iso(tx.now),
                 "nextWakeAt": None,
@@ -452,7 +454,7 @@ class _Wake:
             },
         )
         agent.woken(tx, living)
-        queue.forget(tx, self._told)
+        queue.forget(tx, self._answered)
         queue.forget_seen(tx, run.agent_id, self._seen)
         run_log.move(tx, run.run_key, "complete")
         return result

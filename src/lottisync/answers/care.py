@@ -28,7 +28,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 class RelayPeer(msgspec.Struct, frozen=True, rename="camel"):
     """How another device stands at the relay. `heardAt`: when it spoke there last, by its own clock; null if never.
     `lacking`: how many changes it has said that it has, and that the relay does not hold. `silent`: nothing was heard
-    of it for three days."""
+    of it for three days. `differs`: it knows the same and holds something else."""
 
     device_id: str
     device_name: str
@@ -36,6 +36,7 @@ class RelayPeer(msgspec.Struct, frozen=True, rename="camel"):
     in_step: bool
     lacking: int
     silent: bool
+    differs: bool
 
 
 class RelayStorage(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from lottisync.answers.agents import AttentionWanted
 from lottisync.answers.form import DeviceId, Digest, Instant
 from lottisync.device.absence import Away
 from lottisync.sync.peer import AddressState, Receiving
+from lottisync.sync.refusal import Refusal
 
 DeviceStatus = Literal["active", "retired", "revoked", "unvouched"]
 
@@ -46,7 +47,9 @@ class Peer(msgspec.Struct, frozen=True, rename="camel"):
     connected, if this device dialled it. `diverged`: stores that differ although nothing is missing; `mended`: how
     many entities were put right, by store. `comparing`: how much of a store has been compared, done and of how many.
     `receiving`: how far the changes have come that this device is getting from it now; null if there are none.
-    `onlyHere`, `onlyThere`: stores that one of the two does not have. `runsTwice`: two programs use its key.
+    `onlyHere`, `onlyThere`: stores that one of the two does not have; `failingThere`: stores that the device has and
+    leaves out, because it cannot use their files. `refusals`: each kind of what was refused between the two in the last
+    day, while this daemon runs, the latest first. `runsTwice`: two programs use its key.
     `clockSaid`: the time of a write of its own that was far ahead of our clock. `clockOff`: what its clock said last,
     less what ours said then, in milliseconds, and `clockHeardAt` when that was; null if it has not said it.
     `leftAt`: when its program said goodbye."""
@@ -68,6 +71,8 @@ class Peer(msgspec.Struct, frozen=True, rename="camel"):
     receiving: Receiving | None
     only_here: list[str]
     only_there: list[str]
+    failing_there: list[str]
+    refusals: list[Refusal]
     runs_twice: bool
     clock_said: Instant | None
     clock_off: int | None
@@ -150,6 +155,14 @@ class Reminder(msgspec.Struct, frozen=True, rename="camel"):
     at: Instant
 
 
+class UnfinishedVerdict(msgspec.Struct, frozen=True):
+    """A verdict whose effect is not there: `because` says why it failed; null if it was begun, and the next `review`
+    or the daemon finishes it. `item` is the name of the proposal."""
+
+    item: str
+    because: str | None
+
+
 class Overview(msgspec.Struct, frozen=True, rename="camel"):
     """This device. `daemon` is null if none runs, and so is `nearby`: how many devices are near that it is not paired
     with. `damaged`: rows whose content is not what was stored, as `STORE/ID`. `unusable`: the stores that do not sync
@@ -157,7 +170,8 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     proposals wait for the person; null if they could not be counted. `agentsOff`: the person has turned all agents
     off. `paused`: agents whose budget of the day is used. `attention`: what agents want the person to look at.
     `reminders`: what the person wanted to be reminded of. `conflicts`: how many decisions the person has to make about
-    what two devices wrote at once. `clockDoubt`: why this device's own clock cannot be right, or null."""
+    what two devices wrote at once. `clockDoubt`: why this device's own clock cannot be right, or null. `leftOut`: why
+    something is missing in this answer: rows that are damaged. `unfinished`: verdicts that were not carried out."""
 
     id: DeviceId
     name: str
@@ -179,6 +193,8 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     proposals_waiting: int | None
     conflicts: int
     clock_doubt: str | None
+    left_out: list[str]
+    unfinished: list[UnfinishedVerdict]
 
 
 class Made(msgspec.Struct, frozen=True, rename="camel"):
@@ -275,13 +291,14 @@ class Arrived(msgspec.Struct, frozen=True):
 
 class ComparedStore(msgspec.Struct, frozen=True, rename="camel"):
     """`outcome`: `equal`; `differs` and could not be mended; `waiting`: the two do not know the same yet;
-    `unsettled`: written to all the time; `not-shared`: the other device does not have the store. `mended`: how many
+    `unsettled`: written to all the time; `refused`: the other device compares no more for now; `not-shared`: the other
+    device does not have the store; `left-out`: one of the two cannot use its file. `mended`: how many
     entities were put right, here and there."""
 
     device_id: DeviceId
     device_name: str
     store: str
-    outcome: Literal["equal", "differs", "waiting", "unsettled", "away", "not-shared"]
+    outcome: Literal["equal", "differs", "waiting", "unsettled", "away", "refused", "not-shared", "left-out"]
     mended: int
 
 

@@ -41,6 +41,6 @@ class Failed(msgspec.Struct, frozen=True):
 
 def encoded(answer: msgspec.Struct) -> bytes:
     """An answer as one line of JSON (UTF-8, without the line's end), with the version first."""
-    body = msgspec.json.encode(answer)
+    body = msgspec.json.encode(answer, enc_hook=str)  # a `Sentence` is text to a program
     head = b'{"lottisync":%d' % VERSION
     return head + b"}" if body == b"{}" else head + b"," + body[1:]

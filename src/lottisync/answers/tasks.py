@@ -1,11 +1,13 @@
 """Answers about tasks."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
 from lottisync.answers.form import Day, Instant
 from lottisync.answers.stores import ConflictAnswer
+from lottisync.journal.task_links import LinkedTask
 from lottisync.journal.tasks import TaskPage
 from lottisync.journal.types import ChecklistItem, Entry
 
@@ -112,6 +114,14 @@ class Minder(msgspec.Struct, frozen=True, rename="camel"):
     proposals_waiting: int
 
 
+class Link(msgspec.Struct, frozen=True, rename="camel"):
+    """A relation to another task, as it reads from this one: `blocks`, `is_blocked_by`."""
+
+    relation: str
+    task_id: str
+    title: str
+
+
 class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
     """A task with all that belongs to it. `labels` are names; `estimate` and `minutesSpent` are minutes; `repeat` is a
     rule of ISO 8601, like `R/2026-12-01/P1W`; `agent` is null if none minds it. `neverSent` says why no model is told
@@ -124,6 +134,7 @@ class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
     language_code: str | None
     language_source: str
     labels: list[str]
+    links: list[Link]
     checklists: list[ChecklistAnswer]
     archived_items: list[Item]
     entries: list[Note]
@@ -135,7 +146,12 @@ class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
 
     @classmethod
     def of(
-        cls, page: TaskPage, agent: Minder | None, conflicts: list[ConflictAnswer], never_sent: str | None = None
+        cls,
+        page: TaskPage,
+        agent: Minder | None,
+        conflicts: list[ConflictAnswer],
+        never_sent: str | None = None,
+        linked: Sequence[LinkedTask] = (),
     ) -> "TaskAnswer":
         task = page.task
         return cls(
@@ -152,6 +168,7 @@ class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
             task.language_code,
             task.language_source,
             [label.name for label in page.labels],
+            [Link(one.word, one.task, one.title) for one in linked],
             [ChecklistAnswer(c.id, c.title, _items(page, c.id)) for c in page.checklists],
             [Item.of(item) for item in page.archived],
             [Note.of(entry) for entry in page.entries],

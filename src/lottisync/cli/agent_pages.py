@@ -22,16 +22,18 @@ from lottisync.answers.agents import (
     Withheld,
 )
 from lottisync.cli import completion
+from lottisync.cli.hints import with_hint
 from lottisync.cli.terminal import MARGIN, Terminal, common, cut, short
 from lottisync.cli.times import SECONDS, TIME_OF_DAY, local
 from lottisync.cli.watch import watchable
 from lottisync.daemon.agent_page import agent_page, cost
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
-from lottisync.journal import finding
+from lottisync.journal import finding, words
 from lottisync.language import marked, number, say, several, translated
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.store import lookups
+from lottisync.store.beside import beside
 from lottisync.store.reader import Reader
 
 UNKNOWN = marked("(unknown)")
@@ -52,7 +54,10 @@ def list_agents(terminal: Terminal) -> None:
     home = terminal.home
     with home.agent.reading() as reader:
         found = agents.list_agents(reader)
-    pages = [agent_page(home, each, clock.now()) for each in found]
+    damaged: list[Problem] = []
+    pages = beside(found, lambda each: agent_page(home, each, clock.now(), damaged), damaged)
+    for said in dict.fromkeys(with_hint(problem) for problem in damaged):
+        terminal.warn(said)
     terminal.emit(Agents(pages), lambda: _show_list(terminal, pages))
 
 
@@ -125,20 +130,29 @@ def _show_page(terminal: Terminal, page: AgentAnswer, which: str) -> None:
         )
 
 
+LIFECYCLES = {
+    agents.CREATED: marked("created"),
+    agents.ACTIVE: marked("active"),
+    agents.DORMANT: marked("dormant"),
+    agents.DESTROYED: marked("destroyed"),
+}
+
+
 def _state(page: AgentAnswer) -> str:
     if page.awake:
         return say("awake")
     if page.lifecycle != agents.DESTROYED and page.task_title is None:
         return say("asleep: its task is gone")
     if page.lifecycle != agents.DESTROYED and page.task_closed is not None:
-        return say("asleep: its task is {status}", status=page.task_closed.lower())
+        return say("asleep: its task is {status}", status=words.status(page.task_closed))
     if page.asleep_because:
         return several("gave up after {count} failure", "gave up after {count} failures", page.failures)
     if page.lifecycle == agents.DORMANT:
         return say("paused")
     if page.withheld and page.lifecycle != agents.DESTROYED:
         return _withheld(page.withheld)
-    return say("{state}, home is away", state=say(page.lifecycle)) if page.home.offered else say(page.lifecycle)
+    state = say(LIFECYCLES.get(page.lifecycle, page.lifecycle))
+    return say("{state}, home is away", state=state) if page.home.offered else state
 
 
 def _withheld(reason: Withheld) -> str:
@@ -249,7 +263,7 @@ def log(terminal: Terminal, which: str, run: str | None) -> None:
             each.run_key[:RUN_CHARACTERS],
             local(each.created_at, SECONDS),
             cut(f"{each.reason} {each.reason_id}", WHY_COLUMNS),
-            cut(each.status if not each.error else f"{each.status}: {translated(each.error)}", ENDED_COLUMNS),
+            cut(_ended(each), ENDED_COLUMNS),
             each.tokens.read + each.tokens.written,
         )
         for each in wakes
@@ -260,6 +274,21 @@ def log(terminal: Terminal, which: str, run: str | None) -> None:
         terminal.table(columns, rows)
 
     terminal.emit(Runs(page.name, page.task_title, page.home.name, wakes), shown)
+
+
+ENDS = {
+    run_log.QUEUED: marked("queued"),
+    run_log.STARTED: marked("started"),
+    run_log.COMPLETED: marked("completed"),
+    run_log.SKIPPED: marked("skipped"),
+    run_log.FAILED: marked("failed"),
+}
+
+
+def _ended(run: RunAnswer) -> str:
+    """How a wake ended, and why if it ended badly."""
+    said = say(ENDS.get(run.status, run.status))
+    return f"{said}: {translated(run.error)}" if run.error else said
 
 
 def _heading(page: AgentAnswer) -> str:
@@ -291,7 +320,7 @@ def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbrevi
             if each.text or each.changed:  # a turn that only calls tools says nothing itself
                 _show_message(terminal, each)
         if meant[0].error_message:
-            terminal.text(translated(meant[0].error_message), f"{meant[0].status}: ")
+            terminal.text(translated(meant[0].error_message), f"{say(ENDS.get(meant[0].status, meant[0].status))}: ")
 
     terminal.emit(Conversation(said), shown)
 
@@ -300,7 +329,7 @@ def _show_message(terminal: Terminal, said: Message) -> None:
     failed = "  " + say("(nothing was done)") if said.succeeded is False else ""
     about = said.tool or ", ".join(filter(None, (said.priority, said.category)))
     terminal.line(f"{local(said.at, TIME_OF_DAY)}  {said.kind:<11} {about}{failed}", "dim")
-    terminal.text(said.text, MARGIN)
+    terminal.text(translated(said.text) if isinstance(said.text, Sentence) else said.text, MARGIN)
     for one in said.changed:
         terminal.line(MARGIN + say("changed the {type} {name}", type=one.type, name=one.name or one.id))
 

@@ -69,6 +69,7 @@ ANSWERS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     **{f"task time {verb}": (tasks.ChangedTimes,) for verb in ("stop", "edit", "remove")},
     "task time list": (tasks.Times,),
     "search": (tasks.Hits,),
+    "task search": (tasks.Hits,),
     "agent create": (agents.AgentAnswer,),
     "agent wake": (agents.Woken, agents.TimerSet),
     "agent configure": (agents.AgentAnswer,),

@@ -56,7 +56,7 @@ def _say_there(terminal: Terminal, home: TaskHome, names: dict[str, str]) -> Non
     running = read_status(home)
     for peer in running.peers if running else []:
         if peer.device in names:
-            for sentence in not_shared(peer.name, peer.only_here, ()):
+            for sentence in not_shared(peer.name, peer.only_here, (), peer.failing_there):
                 terminal.line(sentence, "yellow")
 
 

@@ -92,7 +92,7 @@ def devices(context: click.Context, terminal: Terminal) -> None:
         terminal.table(
             ["name", "status", "", "device"],
             [
-                (row.name, row.status, _note(row), grouped(row.id))
+                (row.name, say(STATUSES[row.status]), _note(row), grouped(row.id))
                 for row in rows
             ],
         )  # fmt: skip
@@ -110,6 +110,12 @@ def devices(context: click.Context, terminal: Terminal) -> None:
     terminal.emit(Devices(rows), shown)
 
 
+STATUSES = {
+    "active": marked("active"),
+    "retired": marked("retired"),
+    "revoked": marked("revoked"),
+    "unvouched": marked("unvouched"),
+}
 SAID_BY = {
     "announced": marked("announced now"),
     "handed-over": marked("handed over at pairing"),
@@ -136,7 +142,7 @@ def _note(row: Device) -> str:
         return say("this device")
     missing = sum((row.lacks or {}).values())
     lacks = several("lacks {count} change", "lacks {count} changes", missing) if missing else ""
-    return ", ".join(filter(None, ("connected" if row.connected else "", lacks)))
+    return ", ".join(filter(None, (say("connected") if row.connected else "", lacks)))
 
 
 @devices.command("address")

@@ -10,19 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lottisync.answers.care import Finding
+from lottisync.cli.hints import refusal_hint
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import DaemonStatus, last_seen, read_status
+from lottisync.device import clock
 from lottisync.device.home import KEY_FILE
-from lottisync.language import number, say, several, translated
+from lottisync.language import marked, number, say, several, translated
 from lottisync.net.interfaces import Interface, interfaces
 from lottisync.net.listener import DEFAULT_PORT, is_free
 from lottisync.net.multicast import is_heard
 from lottisync.problem import Problem
+from lottisync.store.beside import beside
 from lottisync.store.instant import iso
-from lottisync.sync.peer import clock_trouble, own_clock_doubt
+from lottisync.sync.peer import PeerState, clock_trouble, own_clock_doubt
+from lottisync.sync.refusal import recent
 
 if TYPE_CHECKING:
+    from lottisync.agents import admission
     from lottisync.agents.openai_client import OpenAIModel
+    from lottisync.agents.types import Agent
 
 MEGABYTE = 1_000_000
 LITTLE_SPACE = 200 * MEGABYTE
@@ -46,7 +52,7 @@ def examine_home(home: TaskHome, now: int, environ: Mapping[str, str], reading: 
         ("daemon", lambda: [daemon(running, reading)]),
         ("port", lambda: [port(running, free=is_free(DEFAULT_PORT))]),
         ("clock", lambda: clocks(home, running, now, reading)),
-        ("devices", lambda: devices(home, running)),
+        ("devices", lambda: devices(home, running, now)),
         ("endpoint", lambda: endpoints(home, environ)),
     ]
     return [finding for part, check in checks for finding in _looked_at(part, check)]
@@ -160,7 +166,7 @@ def clocks(home: TaskHome, running: DaemonStatus | None, now: int, reading: Read
     if seen > here:
         text = say("it says {here}, but a device was connected at {seen}", here=reading(here), seen=reading(seen))
         found = [Finding("clock", "fault", text, say("Set the clock of this machine"))]
-    doubt = own_clock_doubt(running.peers if running else [], now)
+    doubt = clock.doubt(now) or own_clock_doubt(running.peers if running else [], now)
     if doubt is not None:
         found = [Finding("clock", "fault", translated(doubt), say("Set the clock of this machine"))]
     for peer in running.peers if running else []:
@@ -175,7 +181,7 @@ def clocks(home: TaskHome, running: DaemonStatus | None, now: int, reading: Read
     return found
 
 
-def devices(home: TaskHome, running: DaemonStatus | None) -> list[Finding]:
+def devices(home: TaskHome, running: DaemonStatus | None, now: int) -> list[Finding]:
     """Each other device in use, and whether the two understand each other."""
     states = {state.device: state for state in running.peers} if running else {}
     found = []
@@ -188,8 +194,10 @@ def devices(home: TaskHome, running: DaemonStatus | None) -> list[Finding]:
             )
         elif state.connected:
             found.append(Finding(part, "good", say("{name}: connected", name=member.name), None))
+            found += _refused(state, now)
         elif state.away is not None and state.away.why == "version":
-            text = f"{member.name}: {state.error or 'it speaks another version'}"
+            why = translated(state.error or marked("it speaks another version"))
+            text = f"{member.name}: {why}"
             found.append(Finding(part, "fault", text, say("Install the newer lottisync on the older device")))
         elif state.away is not None and state.away.why == "no-address":
             advice = say("Run: lottisync devices address {name} HOST:PORT", name=member.name)
@@ -198,6 +206,14 @@ def devices(home: TaskHome, running: DaemonStatus | None) -> list[Finding]:
             text = say("{name}: away", name=member.name) + (f" ({translated(state.error)})" if state.error else "")
             found.append(Finding(part, "warning", text, say("Start its daemon, or see: lottisync status")))
     return found or [Finding("devices", "warning", say("this device knows no other"), say("Run: lottisync pair"))]
+
+
+def _refused(state: PeerState, now: int) -> list[Finding]:
+    """What was refused lately between this device and another that is connected."""
+    return [
+        Finding("devices", "warning", translated(each.reason), refusal_hint(each.kind))
+        for each in recent(state.refusals, now)
+    ]
 
 
 def addresses(here: list[Interface]) -> Finding:
@@ -268,11 +284,14 @@ def _not_here(home: TaskHome, named: Collection[str]) -> list[Finding]:
     from lottisync.agents import admission, agent
 
     here = admission.Here(home.key.device_id, 0, endpoints=named)
+
+    def waits(each: "Agent") -> "admission.Withheld | None":
+        return admission.without_endpoint(
+            each, here, admission.called(journal, each, agent.read_state(reader, each.id))
+        )
+
     with home.agent.reading() as reader, home.journal.reading() as journal:
-        waiting = [
-            admission.without_endpoint(each, here, admission.called(journal, each, agent.read_state(reader, each.id)))
-            for each in agent.list_agents(reader, agent.ACTIVE)
-        ]
+        waiting = beside(agent.list_agents(reader, agent.ACTIVE), waits, [])  # `stores` and `check` name damage
     advice = say("Or choose another one: lottisync agent model TASK --endpoint NAME")
     return [Finding("endpoint", "warning", translated(why), advice) for why in waiting if why is not None]
 

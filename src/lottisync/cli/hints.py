@@ -7,7 +7,7 @@ import errno
 import shlex
 
 from lottisync.device.absence import Away, shown_away
-from lottisync.language import say, translated
+from lottisync.language import marked, say, translated
 from lottisync.problem import Problem
 
 HINTS = {
@@ -32,6 +32,7 @@ HINTS = {
     "move-agent": "Or move it: lottisync agent move {which}",
     "pair-again": "Make a new one: lottisync pair",
     "redo": "To do it again: lottisync undo {by}",
+    "relay-doctor": "To see what to do: lottisync relay doctor",
     "resume-agent": "Resume it: lottisync agent resume {which}",
     "review": "See: lottisync review",
     "revoke": "To take it out for good: lottisync devices revoke {called}",
@@ -45,9 +46,18 @@ HINTS = {
 EVENT_HINTS = {
     "agent-asleep": "Resume it: lottisync agent resume TASK",
     "damaged": "See: lottisync check",
+    "relay-away": "To see what to do: lottisync relay doctor",
     "duplicate-key": "Run there: lottisync devices renew NAME, and: lottisync pair",
 }
 """The same for what a running daemon reports, by the code of the event."""
+
+REFUSAL_HINTS = {
+    "comparison": marked("Run there: lottisync check"),
+    "bad-entity": marked("Run there: lottisync check"),
+    "version": marked("Install the newer lottisync on the older device"),
+}
+"""The same for what was refused, by its kind; for any other kind `DOCTOR`."""
+DOCTOR = marked("Run there: lottisync doctor")
 
 
 def with_hint(problem: Problem) -> str:
@@ -78,3 +88,8 @@ def away_text(away: Away, name: str) -> str:
 def event_text(code: str, text: str) -> str:
     """The sentence of an event, and the command that helps."""
     return f"{text}. {say(EVENT_HINTS[code])}" if code in EVENT_HINTS else text
+
+
+def refusal_hint(kind: str) -> str:
+    """What helps if something was refused of a device, or by it."""
+    return say(REFUSAL_HINTS.get(kind, DOCTOR))

@@ -1,15 +1,16 @@
 """`init` and `status`."""
 
 import os
+import shlex
 import socket
 from typing import Any
 
 import click
 
-from lottisync.answers.devices import Copy, Made, Overview, Peer, StoresMade
+from lottisync.answers.devices import Copy, Made, Overview, Peer, StoresMade, UnfinishedVerdict
 from lottisync.cli.attention import show_attention
-from lottisync.cli.hints import away_text, event_text, with_hint
-from lottisync.cli.invitations import told_of
+from lottisync.cli.hints import HINTS, away_text, event_text, refusal_hint, with_hint
+from lottisync.cli.invitations import invitation_line
 from lottisync.cli.terminal import Terminal, common, short, waits_for_you
 from lottisync.cli.times import ago
 from lottisync.cli.watch import watchable
@@ -18,6 +19,7 @@ from lottisync.device import clock
 from lottisync.language import long_day, number, say, several, translated
 from lottisync.problem import Problem
 from lottisync.review import index
+from lottisync.review.not_carried_out import NotCarriedOut, not_carried_out
 from lottisync.shown import quoted
 from lottisync.store.instant import millis, there
 from lottisync.sync.duplicate_key import warning
@@ -109,7 +111,7 @@ def status(terminal: Terminal) -> None:
     """
     from lottisync.daemon.overview import overview
 
-    found = overview(terminal.home, clock.now(), lambda: _waiting(terminal))
+    found = overview(terminal.home, clock.now(), lambda: _waiting(terminal), lambda: _unfinished(terminal.home))
     terminal.emit(found, lambda: _show(terminal, found))
 
 
@@ -124,6 +126,14 @@ def _waiting(terminal: Terminal) -> int | None:
         return None
 
 
+def _unfinished(home: TaskHome) -> list[NotCarriedOut]:
+    """The verdicts that were not carried out; none if the index of proposals cannot be kept, which `_waiting` says."""
+    try:
+        return not_carried_out(home.agent, clock.now())
+    except Problem:
+        return []
+
+
 def _show(terminal: Terminal, found: Overview) -> None:
     daemon = found.daemon
     terminal.line(f"{found.name}  {found.home}", "bold")
@@ -136,6 +146,7 @@ def _show(terminal: Terminal, found: Overview) -> None:
             f"{waits_for_you(found.proposals_waiting)}: lottisync review",
             "yellow",
         )
+    _show_unfinished(terminal, found.unfinished)
     if found.conflicts:
         said = several("{count} conflict is to be settled", "{count} conflicts are to be settled", found.conflicts)
         terminal.line(f"{said}: lottisync conflicts", "yellow")
@@ -156,10 +167,10 @@ def _show(terminal: Terminal, found: Overview) -> None:
         terminal.line(say("No other device yet. Run: lottisync pair"))
     else:
         terminal.table(["device", "state", "", "last seen"], [_peer_row(peer) for peer in found.peers])
-    for line in filter(None, map(told_of, found.invitations)):
+    for line in filter(None, map(invitation_line, found.invitations)):
         terminal.line(line)
     for agent in found.asleep:
-        who = {"name": agent.agent_name, "because": agent.asleep_because}
+        who = {"name": agent.agent_name, "because": translated(agent.asleep_because)}
         said = (
             say("{name} of {title} gave up: {because}", title=quoted(agent.task_title), **who)
             if agent.task_title
@@ -167,7 +178,7 @@ def _show(terminal: Terminal, found: Overview) -> None:
         )
         terminal.line(f"{said}  (lottisync agent resume {short(agent.agent_id)})", "yellow")
     for paused in found.paused:
-        terminal.line(paused.because, "yellow")
+        terminal.line(translated(paused.because), "yellow")
     if found.nearby:
         terminal.line(
             several(
@@ -176,6 +187,17 @@ def _show(terminal: Terminal, found: Overview) -> None:
                 found.nearby,
             )
         )
+
+
+def _show_unfinished(terminal: Terminal, verdicts: list[UnfinishedVerdict]) -> None:
+    for one in verdicts:
+        said = say("The verdict on {item} was begun, and is not finished yet", item=one.item)
+        helps = "lottisync review"
+        if one.because:
+            why = translated(one.because)
+            said = say("The verdict on {item} was not carried out: {because}", item=one.item, because=why)
+            helps = f"lottisync review show {one.item}"
+        terminal.line(f"{said}  ({helps})", "yellow")
 
 
 def _show_trouble(terminal: Terminal, found: Overview) -> None:
@@ -197,9 +219,11 @@ def _show_trouble(terminal: Terminal, found: Overview) -> None:
     if new:
         terminal.line(say("When you have read this: lottisync devices acknowledge"), "dim")
     for name, why in found.unusable.items():
-        terminal.line(say("{name} does not sync: {why}", name=name, why=why), "bold red")
+        terminal.line(say("{name} does not sync: {why}", name=name, why=translated(why)), "bold red")
     for row in found.damaged:
         terminal.line(say("{row} is not what was stored. See: lottisync check", row=row), "bold red")
+    for why in found.left_out:
+        terminal.line(f"{translated(why)}. {say(HINTS['mend'])}", "bold red")
     if found.runs_twice:
         terminal.line(event_text("duplicate-key", translated(warning(None))) + ".", "bold red")
 
@@ -231,8 +255,11 @@ def _show_trouble_with(terminal: Terminal, peer: Peer) -> None:
     trouble = clock_trouble(peer.name, peer.clock_off, peer.clock_said, clock.now(), heard_at=silent_since)
     if trouble is not None:
         terminal.line(translated(trouble) + ".", "yellow")
-    for line in not_shared(peer.name, peer.only_here, peer.only_there):
+    for line in not_shared(peer.name, peer.only_here, peer.only_there, peer.failing_there):
         terminal.line(translated(line), "yellow")
+    if peer.failing_there:
+        terminal.line(say("To see why, run on {name}: lottisync status", name=peer.name), "dim")
+    _show_refusals(terminal, peer)
     for name, count in peer.mended.items():
         terminal.line(
             several(
@@ -244,6 +271,17 @@ def _show_trouble_with(terminal: Terminal, peer: Peer) -> None:
             ),
             "yellow",
         )
+
+
+def _show_refusals(terminal: Terminal, peer: Peer) -> None:
+    """Each kind of what was refused, with the command that helps (SYNC-880)."""
+    for each in peer.refusals:
+        at = ago(each.last_at, clock.now())
+        times = several("refused once, {at}", "refused {count} times, last {at}", each.times, at=at)
+        terminal.line(f"{translated(each.reason)} ({times}). {refusal_hint(each.kind)}", "yellow")
+    if peer.refusals:
+        called = shlex.quote(peer.name)
+        terminal.line(say("If it is in other hands: lottisync devices revoke {name}", name=called), "dim")
 
 
 def _percent(done: int, of: int) -> str:
@@ -292,5 +330,5 @@ def _peer_row(peer: Peer) -> tuple[Any, ...]:
         peer.name,
         state,
         "; ".join([*notes, *([away] if away else [])]),
-        ago(peer.last_seen_at, clock.now()) if peer.last_seen_at else "unknown",
+        ago(peer.last_seen_at, clock.now()) if peer.last_seen_at else say("unknown"),
     )

@@ -15,9 +15,9 @@ from lottisync.daemon.home import TaskHome
 from lottisync.daemon.overview import invitation_states
 from lottisync.device import clock
 from lottisync.identity.invitation import SECRET_BYTES, parse_invitation
-from lottisync.language import say, several
+from lottisync.language import marked, say, several
 from lottisync.net.address import Address, parse
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.store.instant import iso
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 VARIABLE = "LOTTISYNC_INVITE"
 """Where `init` finds an invitation, on a server that is set up by a script."""
+LISTENING_FAILS = (
+    marked("Address already in use"),
+    marked("Cannot assign requested address"),
+    marked("Permission denied"),
+)
+"""What the system says where nothing can listen, in its words, for the catalogue."""
 OPEN_SECONDS = 10.0
 """Seconds within which the daemon listens for a new invitation."""
 
@@ -125,7 +131,9 @@ async def _opened(home: TaskHome, made: "Given") -> "Given":
                 failure = given.failure
                 break
     take_back(home.space, made.number, clock.now())
-    raise Problem("cannot-listen", "cannot listen on {listen} ({strerror})", listen=_wanted(made), strerror=failure)
+    raise Problem(
+        "cannot-listen", "cannot listen on {listen} ({strerror})", listen=_wanted(made), strerror=Sentence(failure)
+    )
 
 
 def _wanted(made: "Given") -> Address:
@@ -227,7 +235,7 @@ def show_invitations(terminal: Terminal) -> None:
     terminal.emit(Invitations(rows), shown)
 
 
-def told_of(row: InvitationState) -> str | None:
+def invitation_line(row: InvitationState) -> str | None:
     """A line of `status`: what is open, and which device joined. An invitation that has expired is not shown."""
     if row.state == "expired":
         return None

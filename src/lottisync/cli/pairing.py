@@ -17,6 +17,7 @@ from lottisync.cli.terminal import Terminal, address, common, remote_address
 from lottisync.device import clock
 from lottisync.device.membership import SHOWN_OF_AN_ID
 from lottisync.identity.device_key import grouped
+from lottisync.identity.pairing_message import PairingError
 from lottisync.identity.pairing_offer import OFFER_LIFETIME_MS, CodeOffer, new_code, parse_code
 from lottisync.language import say
 from lottisync.net.address import Address
@@ -105,7 +106,12 @@ def _pair(terminal: Terminal, code: str | None, at: str | None, where: Address, 
                 shown = CodeShown(offer.shown, port, iso(expires))
                 terminal.emit(shown, lambda: _show_code(terminal, offer.shown, port))
 
-            paired = anyio.run(lambda: show_code(me, offer, where, discover=discover, clock=clock.now, ready=ready))
+            def tell(error: PairingError) -> None:
+                terminal.warn(say("not paired: {why}", why=error))
+
+            paired = anyio.run(
+                lambda: show_code(me, offer, where, discover=discover, clock=clock.now, ready=ready, tell=tell)
+            )
         else:
             digits = parse_code(code)
             target = remote_address(at, what="--at") if at else None

@@ -58,12 +58,22 @@ def set_relay(
     if credentials is not None:
         _use_credentials(terminal, credentials)
     found = setting.write(terminal.home.space, given, os.urandom(16), clock.now(), trusted)
-    terminal.emit(
-        _answer(found),
-        lambda: terminal.line(
+
+    def shown() -> None:
+        terminal.line(
             say("All your devices use {shown} once they hear of it. Their daemons visit it.", shown=found.shown)
-        ),
-    )
+        )
+        if found.credentials:
+            file = found.credentials
+            terminal.line(
+                say(
+                    "This device shows {file} there. Each of the others needs a file of its own: "
+                    "lottisync relay credentials FILE",
+                    file=file,
+                )
+            )
+
+    terminal.emit(_answer(found), shown)
 
 
 @relay.command("credentials")
@@ -251,7 +261,7 @@ def _answer(used: Setting | None, found: "Found | None" = None) -> Relay:
     if used is None:
         return Relay(None, [])
     peers = [
-        RelayPeer(s.device, s.name, s.heard_at or None, s.in_step, s.lacking, s.silent)
+        RelayPeer(s.device, s.name, s.heard_at or None, s.in_step, s.lacking, s.silent, s.differs)
         for s in (found.standing if found is not None else [])
     ]
     storage = RelayStorage(found.used, found.allowed) if found is not None else None

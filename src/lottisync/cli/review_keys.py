@@ -84,7 +84,7 @@ def _ask_about(terminal: Terminal, item_id: str, keys: Keys) -> str:
         if key == "e":
             args = _edited(terminal, args, keys)
         outcome = _decided(terminal, key, item, args, keys, seen_stale=seen_stale)
-        show_outcomes(terminal, [outcome], inbox_of(terminal))
+        show_outcomes(terminal, [outcome], inbox_of(terminal), [item])
         printed.follow(terminal.home.agent, [outcome], clock.now())
         if outcome.result == "stale":
             item = outcome.view or _page_of(terminal, item_id)

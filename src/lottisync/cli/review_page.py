@@ -1,6 +1,6 @@
 """What `review` prints: the page that a verdict is about, and what became of each verdict."""
 
-from typing import Any
+from collections.abc import Iterable
 
 import msgspec
 
@@ -9,6 +9,8 @@ from lottisync.cli.terminal import Cell, Terminal
 from lottisync.cli.times import local
 from lottisync.device import clock
 from lottisync.entities.entity import DELETED_AT
+from lottisync.journal import words
+from lottisync.journal.task_action import ITEM, TASK
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import say, several, spoken, translated
 from lottisync.review.action import FieldChange, Unreadable
@@ -18,7 +20,6 @@ from lottisync.review.inbox import Inbox, SetView
 from lottisync.review.item_names import name_of
 from lottisync.review.item_view import ItemView
 from lottisync.review.outcome import Outcome
-from lottisync.store.instant import holds_instant, to_the_minute
 
 Parts = list[str]
 """A line, or a piece of one: texts, and `Cell`s with their styles."""
@@ -76,29 +77,23 @@ def _summary(item: ItemView) -> Parts:
 
 def _change(item: ItemView) -> Parts:
     parts: Parts = []
-    for change in item.changes:
+    for change in _beside_the_summary(item):
         parts += [", "] if parts else []
         parts += _before_and_after(item, change, named=len(item.changes) > 1)
     return parts
 
 
+def _beside_the_summary(item: ItemView) -> list[FieldChange]:
+    """What would be written, without the title of what is new: the summary says it."""
+    return [change for change in item.changes if not (item.creates and change.path in (ITEM, TASK))]
+
+
 def _before_and_after(item: ItemView, change: FieldChange, *, named: bool = False) -> Parts:
     """A field now and then; with its name where there are several."""
-    parts: Parts = [f"{change.path}: "] if named else []
+    parts: Parts = [f"{words.field(change.path)}: "] if named else []
     if not item.creates:
-        parts += [Cell(_plain(change.path, change.before), "red"), " → "]
-    return [*parts, Cell(_plain(change.path, change.after), "green")]
-
-
-def _plain(path: str, value: Any) -> str:
-    """What a register holds, as people say it; an instant by this device's clock."""
-    if value is None:
-        return say("none")
-    if isinstance(value, bool):
-        if path == "isArchived":
-            return say("archived") if value else say("not archived")
-        return say("done") if value else say("not done")
-    return to_the_minute(value) if isinstance(value, str) and holds_instant(path) else str(value)
+        parts += [Cell(words.value(change.path, change.before), "red"), " → "]
+    return [*parts, Cell(words.value(change.path, change.after), "green")]
 
 
 def _state(item: ItemView) -> Parts:
@@ -111,7 +106,7 @@ def _state(item: ItemView) -> Parts:
     if item.satisfied:
         return [Cell(say("already so"), "dim")]
     if item.error:
-        return [Cell(item.error, "red")]
+        return [Cell(translated(item.error), "red")]
     if item.expired:
         return [Cell(word("expired"), "dim")]
     if item.order_unknown:
@@ -127,7 +122,7 @@ def show_item(terminal: Terminal, item: ItemView) -> None:
     """All that would be written, why, and what it cites: what a person decides on."""
     terminal.line(f"{item.agent_name}  {item.task_title}", "dim")
     terminal.line(item.summary, "bold")
-    for change in item.changes:
+    for change in _beside_the_summary(item):
         terminal.pieces(["  ", *_before_and_after(item, change, named=len(item.changes) > 1)])
     _show_ground(terminal, item)
     _show_stale(terminal, item.stale_fields)
@@ -137,15 +132,18 @@ def show_item(terminal: Terminal, item: ItemView) -> None:
     terminal.line(f"  {item.tool} {msgspec.json.encode(item.args).decode()}  {item.name}", "dim")
 
 
-def show_outcomes(terminal: Terminal, outcomes: list[Outcome], inbox: Inbox) -> None:
-    """Print what became of each item. An item that has changed since it was shown is shown as it is now."""
+def show_outcomes(terminal: Terminal, outcomes: list[Outcome], inbox: Inbox, before: Iterable[ItemView]) -> None:
+    """Print what became of each item, which is called as it was `before`: an effect may give its target another name.
+    An item that has changed since it was shown is shown as it is now."""
+    shown = {item.id: item for item in before}
     if not outcomes:
         terminal.line(say("Nothing waits for you."), "green")
     now = clock.now()
     for outcome in outcomes:
         style = "green" if outcome.result in CHANGED else "yellow"
         item = inbox.item(outcome.item, now)
-        said = f"{word(outcome.result)}  {item.name}  {item.task_title}: {_took_effect(terminal, outcome, item)}"
+        named = shown.get(item.id, item)
+        said = f"{word(outcome.result)}  {item.name}  {named.task_title}: {_took_effect(terminal, outcome, named)}"
         terminal.line(f"{said}  {translated(outcome.message)}".rstrip(), style)
         if outcome.view is not None:
             show_item(terminal, item)
@@ -190,11 +188,11 @@ def _stale(field: StaleField) -> str:
         return say("it was deleted, by {by}", by=by)
     return say(
         "{field}: it was {was} and is now {now}, by {by}; proposed is {proposed}",
-        field=field.path,
-        was=_plain(field.path, field.was),
-        now=_plain(field.path, field.now),
+        field=words.field(field.path),
+        was=words.value(field.path, field.was),
+        now=words.value(field.path, field.now),
         by=by,
-        proposed=_plain(field.path, field.proposed),
+        proposed=words.value(field.path, field.proposed),
     )
 
 

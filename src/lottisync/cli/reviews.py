@@ -16,6 +16,7 @@ from lottisync.answers.review import Decision, Decisions, ProposalLedger, Propos
 from lottisync.cli import completion
 from lottisync.cli.attention import show_attention
 from lottisync.cli.help_pages import Group
+from lottisync.cli.hints import with_hint
 from lottisync.cli.review_items import (
     find,
     find_all,
@@ -37,12 +38,13 @@ from lottisync.device import clock
 from lottisync.journal import finding
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import say, spoken
-from lottisync.problem import Usage
+from lottisync.problem import Problem, Usage
 from lottisync.review import index
 from lottisync.review import shown_items as printed
 from lottisync.review.change import ChangeDecision
 from lottisync.review.inbox import SetView
 from lottisync.review.item_names import name_of
+from lottisync.review.item_view import ItemView
 from lottisync.review.outcome import Outcome
 from lottisync.review.proposal_record import ProposalRecord, decisions, proposal_records
 from lottisync.store.instant import millis
@@ -128,7 +130,10 @@ def _list(terminal: Terminal, task_id: str | None, *, everything: bool, number: 
         sets, more = inbox.page(clock.now(), task, everything=everything, skip=skip, limit=per_page)
 
     def shown() -> None:
-        show_attention(terminal, attention_wanted(terminal.home))
+        damaged: list[Problem] = []
+        show_attention(terminal, attention_wanted(terminal.home, damaged))
+        for problem in damaged:
+            terminal.warn(with_hint(problem))
         _show(terminal, sets)
         if more:
             terminal.line(say("... lottisync review --page {number}", number=number + 1), "dim")
@@ -208,7 +213,7 @@ def confirm(
     seen = seen_of(terminal, found, digest, say("Confirm this?"))
     against: Any = "current" if anyway else "base"
     verdicts = verdicts_of(terminal)
-    _report(terminal, verdicts.confirm_selected(seen, clock.now(), against=against, shown=seen))
+    _report(terminal, found, verdicts.confirm_selected(seen, clock.now(), against=against, shown=seen))
 
 
 @review.command("edit")
@@ -238,7 +243,7 @@ def edit(terminal: Terminal, item: str, changes: tuple[str, ...], digest: str | 
         args[name] = typed_over(args[name], value)
     seen = seen_of(terminal, [found], digest, say("Confirm this?"))
     verdicts = verdicts_of(terminal)
-    _report(terminal, [verdicts.confirm(found.id, clock.now(), edited_args=args, shown=seen[found.id])])
+    _report(terminal, [found], [verdicts.confirm(found.id, clock.now(), edited_args=args, shown=seen[found.id])])
 
 
 @review.command("reject")
@@ -252,8 +257,9 @@ def reject(terminal: Terminal, items: tuple[str, ...], reason: str | None, diges
     \b
     lottisync review reject k7f2.3 --reason "the shop is closed"
     """
-    seen = seen_of(terminal, find_all(terminal, items), digest, say("Reject this?"))
-    _report(terminal, verdicts_of(terminal).reject_selected(seen, clock.now(), reason, shown=seen))
+    found = find_all(terminal, items)
+    seen = seen_of(terminal, found, digest, say("Reject this?"))
+    _report(terminal, found, verdicts_of(terminal).reject_selected(seen, clock.now(), reason, shown=seen))
 
 
 @review.command("defer")
@@ -272,8 +278,9 @@ def defer(terminal: Terminal, items: tuple[str, ...], span: str, when: str | Non
     if match is None:
         raise Usage("bad-usage", "--for is a number with h, d or w, like 2d; got {span!r}", span=span)
     until = clock.now() + int(match[1]) * _SPAN_MILLIS[match[2]] if when is None else _moment(when)
-    seen = seen_of(terminal, find_all(terminal, items), digest, say("Put this off?"))
-    _report(terminal, verdicts_of(terminal).defer_selected(seen, until, clock.now(), shown=seen))
+    found = find_all(terminal, items)
+    seen = seen_of(terminal, found, digest, say("Put this off?"))
+    _report(terminal, found, verdicts_of(terminal).defer_selected(seen, until, clock.now(), shown=seen))
 
 
 def _moment(when: str) -> int:
@@ -295,7 +302,8 @@ def undo(terminal: Terminal, item: str) -> None:
     \b
     lottisync review undo k7f2.3
     """
-    _report(terminal, [verdicts_of(terminal).undo(find(terminal, item).id, clock.now())])
+    found = find(terminal, item)
+    _report(terminal, [found], [verdicts_of(terminal).undo(found.id, clock.now())])
 
 
 @review.command("keep")
@@ -307,7 +315,8 @@ def keep(terminal: Terminal, item: str) -> None:
     \b
     lottisync review keep k7f2.3
     """
-    _report(terminal, [verdicts_of(terminal).keep(find(terminal, item).id, clock.now())])
+    found = find(terminal, item)
+    _report(terminal, [found], [verdicts_of(terminal).keep(found.id, clock.now())])
 
 
 @review.command("dismiss")
@@ -322,7 +331,7 @@ def dismiss(terminal: Terminal, item: str, reason: str | None) -> None:
     """
     waiting = waiting_in_set(terminal, find(terminal, item).name)
     seen = seen_of(terminal, waiting, None, say("Reject this?"))
-    _report(terminal, verdicts_of(terminal).reject_selected(seen, clock.now(), reason, shown=seen))
+    _report(terminal, waiting, verdicts_of(terminal).reject_selected(seen, clock.now(), reason, shown=seen))
 
 
 @review.command("ledger")
@@ -398,11 +407,11 @@ def reindex(terminal: Terminal) -> None:
     terminal.emit(Reindexed(reindexed=True), lambda: terminal.line(say("The index was computed again."), "green"))
 
 
-def _report(terminal: Terminal, outcomes: list[Outcome]) -> None:
-    """Print what became of each item; exit code 1 if one of them could not be done. An item that has changed since
-    it was shown is shown as it is now, and the next verdict is about that."""
+def _report(terminal: Terminal, items: list[ItemView], outcomes: list[Outcome]) -> None:
+    """Print what became of each of `items`, as they were; exit code 1 if one of them could not be done. An item that
+    has changed since it was shown is shown as it is now, and the next verdict is about that."""
     answer = answers.Verdicts([answers.VerdictAnswer.of(each) for each in outcomes])
-    terminal.emit(answer, lambda: show_outcomes(terminal, outcomes, inbox_of(terminal)))
+    terminal.emit(answer, lambda: show_outcomes(terminal, outcomes, inbox_of(terminal), items))
     remember_shown(terminal, [outcome.view for outcome in outcomes if outcome.view is not None])
     printed.follow(terminal.home.agent, outcomes, clock.now())
     if any(outcome.result not in CHANGED for outcome in outcomes):

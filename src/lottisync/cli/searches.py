@@ -30,6 +30,7 @@ def search(terminal: Terminal, words: tuple[str, ...], limit: int) -> None:
 
     \b
     lottisync search oat mil
+    lottisync task search oat mil
     """
     found = found_in(terminal.home, " ".join(words), limit)
 

@@ -1,6 +1,6 @@
 """`check`, `history`, `conflicts` and `purge`: looking into the stores, and clearing them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -21,15 +21,17 @@ from lottisync.answers.stores import (
 )
 from lottisync.causality.vector_clock import Host
 from lottisync.cli.acts import acting
+from lottisync.cli.dates import MORNING, day, moment
 from lottisync.cli.help_pages import Group
-from lottisync.cli.terminal import Terminal, common, cut, short
+from lottisync.cli.task_change import spent
+from lottisync.cli.terminal import Terminal, common, cut, judging_the_call, short
 from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.overview import device_names
 from lottisync.device import clock, purging
 from lottisync.entities.entity import DELETED_AT, Entity
 from lottisync.entities.path import split
-from lottisync.journal import finding
+from lottisync.journal import finding, task_values, words
 from lottisync.journal import names as label_names
 from lottisync.language import say, several
 from lottisync.problem import Problem, Sentence
@@ -47,6 +49,8 @@ from lottisync.store.store import Store
 DAY = 24 * 3_600_000
 MILLISECONDS = "at_ms"
 """The register of a signed record with the time of the signature."""
+SHORTEST_ID = 4
+"""Characters of an id by which a conflict may be meant."""
 
 
 @click.command()
@@ -101,6 +105,10 @@ def check(terminal: Terminal, accepted: str | None) -> None:
 
 def _accept(terminal: Terminal, ident: str) -> None:
     """Accept a damaged row, in the store where it is damaged. If it is damaged in no store, the error says so."""
+    if named := _named_again(terminal, ident):
+        said = say("Only the id was damaged: this is {ident} again.", ident=named)
+        terminal.emit(Accepted(named), lambda: terminal.line(said, "green"))
+        return
     holding = []
     for store in terminal.home.stores.values():
         with store.reading() as reader:
@@ -113,6 +121,15 @@ def _accept(terminal: Terminal, ident: str) -> None:
     with store.transaction(clock.now(), PERSON) as tx:
         mending.accept(tx, ident)
     terminal.emit(Accepted(ident), lambda: terminal.line(say("{ident} holds what it shows now.", ident=ident), "green"))
+
+
+def _named_again(terminal: Terminal, ident: str) -> str | None:
+    """The id of a row that is shown under `ident`, and of which nothing else is damaged: it has its id again."""
+    for store in terminal.home.stores.values():
+        with store.transaction(clock.now(), None) as tx:
+            if own := mending.name_again(tx, damage.shown_as(tx, ident)):
+                return own[0]
+    return None
 
 
 @click.command()
@@ -296,7 +313,7 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
     lottisync conflicts show 4f0c
     """
     home = terminal.home
-    store, ident = _where(home, entity_id)
+    store, ident = _in_conflict(home, entity_id)
     entity = store.read(ident)
     names, labels = device_names(home), _labels(home)
     found = [_answer(entity, one, names) for one in conflicts_of.of_entity(entity)] if entity is not None else []
@@ -326,10 +343,11 @@ def keep(terminal: Terminal, entity_id: str, field: str, number: int) -> None:
     \b
     lottisync conflicts keep 4f0c title 2
     """
-    store, ident = _where(terminal.home, entity_id)
+    store, ident = _in_conflict(terminal.home, entity_id)
+    field = _path_meant(terminal.home, store, ident, field)
     with acting(terminal, Sentence("settled {field}", field=field), store=store) as tx:
         conflicts_of.keep(tx, ident, field, number)
-    _settled(terminal, ident, field)
+    _settled(terminal, store, ident, field)
 
 
 @conflicts.command("combine")
@@ -343,19 +361,53 @@ def combine(terminal: Terminal, entity_id: str, field: str, value: str) -> None:
     \b
     lottisync conflicts combine 4f0c title "Buy oat milk"
     """
-    store, ident = _where(terminal.home, entity_id)
-    try:
-        decoded: Any = msgspec.json.decode(value)
-    except msgspec.DecodeError:
-        decoded = value
+    store, ident = _in_conflict(terminal.home, entity_id)
+    field = _path_meant(terminal.home, store, ident, field)
     with acting(terminal, Sentence("settled {field}", field=field), store=store) as tx:
-        conflicts_of.combine(tx, ident, field, decoded)
-    _settled(terminal, ident, field)
+        entity = tx.entity(ident)
+        found = [one for one in conflicts_of.of_entity(entity) if one.path == field] if entity is not None else []
+        typed = _typed(found[0], value, journal=store is terminal.home.journal) if found else value
+        conflicts_of.combine(tx, ident, field, typed)
+    _settled(terminal, store, ident, field)
 
 
-def _settled(terminal: Terminal, ident: str, field: str) -> None:
-    named = _field(field, _labels(terminal.home))
-    terminal.emit(Settled(ident, field), lambda: terminal.line(say("{field} is settled.", field=named), "green"))
+def _typed(conflict: Conflict, text: str, *, journal: bool) -> Any:
+    """The value that a person typed for a field, as it is stored: a field of a task as its verb takes it, text where
+    the field holds text, else JSON."""
+    try:
+        decoded = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        decoded = text
+    said = decoded if isinstance(decoded, str) else text
+    checked = _CHECKED.get((conflict.type, conflict.path)) if journal else None
+    if checked is not None:
+        with judging_the_call():
+            return checked(said)
+    holds_text = decoded is not None and any(isinstance(one.value, str) for one in conflict.candidates)
+    return said if holds_text else decoded
+
+
+def _or_none(checked: Callable[[str], Any]) -> Callable[[str], Any]:
+    return lambda text: None if text.strip().lower() in ("none", "null") else checked(text)
+
+
+_CHECKED: Mapping[tuple[str, str], Callable[[str], Any]] = {
+    **{(name, "title"): task_values.checked_title for name in ("task", "checklist", "checklistItem")},
+    ("entry", "text"): task_values.checked_text,
+    ("task", "priority"): task_values.checked_priority,
+    ("task", "due"): _or_none(lambda text: day(text, clock.now())),
+    ("task", "remindAt"): _or_none(lambda text: moment(text, clock.now(), at=MORNING)),
+    ("task", "estimate"): _or_none(spent),
+}
+"""What brings a typed value into the form in which the field holds it, or refuses it; by type and path."""
+
+
+def _settled(terminal: Terminal, store: Store, ident: str, field: str) -> None:
+    entity = store.read(ident)
+    said = say("{field} is settled.", field=_field(field, _labels(terminal.home)))
+    if entity is not None and split(field)[1] is None:
+        said += f"  {_value(field, entity.value(field))}"
+    terminal.emit(Settled(ident, field), lambda: terminal.line(said.rstrip(), "green"))
 
 
 def _all(home: TaskHome) -> list[ConflictAnswer]:
@@ -389,7 +441,7 @@ def show_of_task(terminal: Terminal, found: list[ConflictAnswer]) -> None:
     labels = _labels(terminal.home)
     for one in found:
         values = "  |  ".join(f"{number} {_said(one, each)}" for number, each in enumerate(one.values, 1))
-        terminal.line(f"! {one.title}: {_field(one.path, labels)}: {values}", "bold yellow")
+        terminal.line(f"! {one.title}: {words.field(_field(one.path, labels))}: {values}", "bold yellow")
         terminal.line(f"  lottisync conflicts keep {short(one.id)} {one.path} N", "dim")
 
 
@@ -407,6 +459,50 @@ def _where(home: TaskHome, abbreviated: str) -> tuple[Store, str]:
     if found:
         raise Problem("unknown-id", "several ids begin or end with {quoted}", quoted=quoted(abbreviated))
     return home.journal, _titled(home, abbreviated)
+
+
+def _in_conflict(home: TaskHome, named: str) -> tuple[Store, str]:
+    """Where the entity in conflict is that a person means: by its id, or by a piece of what `conflicts` calls it, which
+    is the title of an item, a label or a note as well."""
+    holding = [(store, entity) for store in home.stores.values() for entity in _conflicted(store)]
+    whole = [one for one in holding if one[1].id == named]
+    piece = " ".join(named.removesuffix("…").split()).casefold()
+    fitting = [one for one in holding if piece and piece in _whole_title(one[1]).casefold()]
+    exact = [one for one in fitting if _whole_title(one[1]).casefold() == piece]
+    by_id = [(store, entity) for store, entity in holding if piece and _fits(entity.id, piece)]
+    found = whole or by_id or exact or fitting
+    if not found:
+        return _where(home, named)  # which says that there is none, or what else it is
+    if len(found) > 1:
+        raise Problem(
+            "ambiguous-id",
+            "{quoted} fits more than one conflict: {candidates}. Give more of the id or the title",
+            quoted=quoted(named),
+            candidates=", ".join(f"{short(entity.id)} {quoted(_title(entity))}" for _, entity in found[:5]),
+        )
+    return found[0][0], found[0][1].id
+
+
+def _conflicted(store: Store) -> list[Entity]:
+    with store.reading() as reader:
+        return list(reader.conflicted())
+
+
+def _fits(ident: str, piece: str) -> bool:
+    plain, typed = ident.replace("-", "").lower(), piece.replace("-", "")
+    return len(typed) >= SHORTEST_ID and (plain.startswith(typed) or plain.endswith(typed))
+
+
+def _path_meant(home: TaskHome, store: Store, ident: str, named: str) -> str:
+    """The register in conflict that a person means: by its own name, or as a page calls it."""
+    entity = store.read(ident)
+    paths = [one.path for one in conflicts_of.of_entity(entity)] if entity is not None else []
+    if named in paths:
+        return named
+    labels, wanted = _labels(home), named.casefold()
+    called = {path: (_field(path, labels), words.field(_field(path, labels))) for path in paths}
+    fitting = [path for path, names in called.items() if wanted in [each.casefold() for each in names]]
+    return fitting[0] if len(fitting) == 1 else named
 
 
 def _titled(home: TaskHome, piece: str) -> str:
@@ -431,6 +527,8 @@ def _said(conflict: ConflictAnswer, written: Written) -> str:
 def _value(path: str, value: Any) -> str:
     if path == DELETED_AT:
         return "edited" if value is None else "deleted"
+    if value is None or path in ("status", "isChecked", "isArchived") or holds_instant(path):
+        return words.value(path, value)
     return _plain(path, value)
 
 
@@ -450,8 +548,12 @@ def _answer(entity: Entity, conflict: Conflict, names: Mapping[Host, str]) -> Co
 
 def _title(entity: Entity) -> str:
     """What a person knows an entity by: its title, name or text, else its type."""
+    return _brief(_whole_title(entity))
+
+
+def _whole_title(entity: Entity) -> str:
     values = (entity.value(path) for path in ("title", "displayName", "name", "text"))
-    return _brief(next((value for value in values if isinstance(value, str) and value), entity.type))
+    return next((value for value in values if isinstance(value, str) and value), entity.type)
 
 
 def _writer(precedence: int) -> Writer:

@@ -18,9 +18,9 @@ from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, sho
 from lottisync.cli.times import DATE, local
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
-from lottisync.journal import names, task_values
+from lottisync.journal import names, task_values, words
 from lottisync.journal.task_list import FILE, SORTS, Page, Wanted, forgotten_from, page_of
-from lottisync.language import marked, say
+from lottisync.language import marked, say, translated
 from lottisync.store.instant import later
 
 PER_PAGE = 50
@@ -148,7 +148,7 @@ def _show_wide(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> None
             short(t.id),
             STYLED.get(t.priority, t.priority),
             Cell(t.due, "red") if t.due and t.due < now else t.due or "",
-            t.status.lower(),
+            translated(words.status(t.status)),
             minutes(t.estimate),
             *((local(forgotten_from(page.changed[t.id]), DATE),) if wanted.deleted else ()),
             t.title,
@@ -164,7 +164,7 @@ def _show_narrow(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> No
     for t in page.lines:
         for line in textwrap.wrap(t.title, width) or [""]:
             terminal.line(line)
-        facts = [short(t.id), t.priority, t.due or "", "" if t.status == "OPEN" else t.status.lower()]
+        facts = [short(t.id), t.priority, t.due or "", "" if t.status == "OPEN" else translated(words.status(t.status))]
         facts += [minutes(t.estimate)]
         facts += (
             [say("forgotten from {changed}", changed=local(forgotten_from(page.changed[t.id]), DATE))]

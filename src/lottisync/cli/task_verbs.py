@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from lottisync.answers.tasks import ChangedTasks
-from lottisync.cli import checklist_verbs, task_lists, time_verbs
+from lottisync.cli import checklist_verbs, searches, task_lists, time_verbs
 from lottisync.cli.dates import MORNING, day, moment, today
 from lottisync.cli.help_pages import Group
 from lottisync.cli.next_tasks import show_next
@@ -37,6 +37,7 @@ task.add_command(task_lists.list_tasks)
 task.add_command(checklist_verbs.item)
 task.add_command(checklist_verbs.checklist)
 task.add_command(time_verbs.spent_time)
+task.add_command(searches.search)
 
 
 # -- done, reopen, status, due, priority, estimate, edit
@@ -465,10 +466,12 @@ def link(terminal: Terminal, named: str, relation: str, other: str, remove: bool
     """
 
     def verb(tx: Transaction, task_id: str) -> bool:
-        other_id = finding.resolve(tx, other, "task")
         return tasks.set_link(tx, task_id, relation, other_id, on=not remove) is not None
 
-    change_tasks(terminal, (named,), verb, words.linked(relation, other, on=not remove))
+    with terminal.home.journal.reading() as reader:
+        other_id = finding.resolve(reader, other, "task")
+        title = tasks.read(reader, other_id, "task", Task).title
+    change_tasks(terminal, (named,), verb, words.linked(relation, title, on=not remove))
 
 
 # -- values as people type them

@@ -1,7 +1,8 @@
 """`task show | add | check`."""
 
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -18,9 +19,11 @@ from lottisync.cli.terminal import Terminal, common, judging_the_call, short, wa
 from lottisync.cli.times import local
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
-from lottisync.journal import finding, never_sent, repetition, task_values, tasks
+from lottisync.journal import finding, names, never_sent, repetition, task_values, tasks, words
+from lottisync.journal.task_links import LinkedTask, linked_tasks
 from lottisync.journal.types import PRIORITIES, ChecklistItem
-from lottisync.language import marked, say
+from lottisync.language import marked, say, translated
+from lottisync.problem import Sentence
 from lottisync.shown import quoted
 
 
@@ -43,6 +46,9 @@ def show_task(terminal: Terminal, task_id: str) -> None:
     with terminal.home.journal.reading() as reader:
         page = tasks.page(reader, finding.resolve(reader, task_id, "task"))
         withheld = never_sent.withheld_because(reader, page.task)
+        linked = list(linked_tasks(reader, page.task.id))
+        named = names.of_all(reader, "category") if page.task.category_id else {}
+        category = named.get(page.task.category_id or "", "")
     for problem in page.damaged:
         terminal.warn(with_hint(problem))
     from lottisync.cli.stores import of_task
@@ -51,25 +57,34 @@ def show_task(terminal: Terminal, task_id: str) -> None:
     agent = minder(terminal.home, page.task.id, clock.now())
     conflicts = of_task(terminal.home, page.task.id)
     terminal.emit(
-        TaskAnswer.of(page, agent, conflicts, withheld),
-        lambda: _show_task(terminal, page, agent, conflicts, withheld),
+        TaskAnswer.of(page, agent, conflicts, withheld, linked),
+        lambda: _show_task(terminal, page, _Beside(linked, category, withheld), agent, conflicts),
     )
+
+
+class _Beside(NamedTuple):
+    """What is known of a task beside its page: what it is linked with, the name of its category, and why no model is
+    told of it."""
+
+    linked: Sequence[LinkedTask]
+    category: str
+    withheld: Sentence | None
 
 
 def _show_task(
     terminal: Terminal,
     page: tasks.TaskPage,
+    beside: _Beside,
     agent: Minder | None,
     conflicts: list[ConflictAnswer],
-    withheld: str | None,
 ) -> None:
     """The page of a task; below it its conflicts, and what waits for a verdict, as `lottisync review --task` shows
     it."""
     from lottisync.cli.stores import show_of_task
 
-    show_page(terminal, page, agent)
-    if withheld is not None:
-        terminal.line(say("Never sent to a model: {withheld}", withheld=withheld), "yellow")
+    show_page(terminal, page, beside, agent)
+    if beside.withheld is not None:
+        terminal.line(say("Never sent to a model: {withheld}", withheld=beside.withheld), "yellow")
     show_of_task(terminal, conflicts)
     if agent is not None and agent.proposals_waiting:
         from lottisync.cli.reviews import show_waiting
@@ -78,16 +93,17 @@ def _show_task(
         show_waiting(terminal, page.task.id)
 
 
-def show_page(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None) -> None:
+def show_page(terminal: Terminal, page: tasks.TaskPage, beside: _Beside, agent: Minder | None) -> None:
     t = page.task
     terminal.line(t.title, "bold")
-    facts = [t.status.lower() + (f" ({t.status_reason})" if t.status_reason else ""), t.priority]
+    facts = [translated(words.status(t.status)) + (f" ({t.status_reason})" if t.status_reason else ""), t.priority]
     facts += [say("due {due}", due=t.due)] if t.due else []
     rule = repetition.rule_of(t.repeat)
     facts += [say("repeats {rule}", rule=repetition.how_often(rule))] if rule is not None else []
     facts += [say("reminder {remind_at}", remind_at=local(t.remind_at))] if t.remind_at else []
     facts += [say("estimate {estimate}", estimate=minutes(t.estimate))] if t.estimate is not None else []
     facts += [say("spent {minutes_spent}", minutes_spent=minutes(page.minutes_spent))] if page.has_times else []
+    facts += [beside.category] if beside.category else []
     facts += [label.name for label in page.labels]
     terminal.line("  ".join(facts), "dim")
     if agent is not None:
@@ -111,6 +127,10 @@ def show_page(terminal: Terminal, page: tasks.TaskPage, agent: Minder | None) ->
         terminal.heading(say("Archived"))
     for item in page.archived:
         terminal.line(f"  {'✓' if item.is_checked else '·'} {item.title}  {_origin(item)}", "dim")
+    if beside.linked:
+        terminal.heading(say("Linked tasks"))
+    for link in beside.linked:
+        terminal.line(f"  {translated(link.relation)} {quoted(link.title)}  [{short(link.task)}]")
     if page.entries:
         terminal.heading(say("Notes"))
     for entry in page.entries:

@@ -151,6 +151,14 @@ def _systemctl(*arguments: str) -> None:
         said = one_line(
             done.stderr.strip() or done.stdout.strip() or say("exit code {returncode}", returncode=done.returncode)
         )
+        if "connect to bus" in said.lower():
+            raise Problem(
+                "no-systemd",
+                "systemd does not run for this user ({said}). Have another way of starting programs run: "
+                "{python} -m lottisync daemon",
+                said=said,
+                python=sys.executable,
+            )
         raise Problem(
             "systemd-refused", "systemctl --user {arguments} failed: {said}", arguments=" ".join(arguments), said=said
         )

@@ -26,6 +26,7 @@ SAID = {
     "refused": marked("not compared: the other device has been asked too often. Try again in an hour"),
     "waiting": marked("could not be compared: the two do not know the same yet. Try again when they are in step"),
     "away": marked("not compared"),
+    "left-out": marked("not compared: one of the two devices cannot use its file. See: lottisync status, on both"),
     "not-shared": marked("the other device does not have this store: nothing to compare"),
 }
 

@@ -1,6 +1,7 @@
 """How an agent stands, as a struct for every program that shows it. Asks no model."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from lottisync.agents import admission, attention, queue, run_log, spending, switch, task_agent, thread
 from lottisync.agents import agent as agents
@@ -17,14 +18,17 @@ from lottisync.journal import tasks
 from lottisync.journal.types import Task
 from lottisync.problem import Problem
 from lottisync.review import index
+from lottisync.store.beside import beside
 from lottisync.store.instant import iso
 
+Part = TypeVar("Part")
 AWAY_DAYS = 7
 """A home that nobody has seen for so long is offered for take-over; a week covers a holiday's weekend."""
 
 
-def agent_page(home: TaskHome, found: Agent, now: int) -> AgentAnswer:
-    """How things stand with an agent at `now` (ms). Raises `Problem` for an agent that is damaged."""
+def agent_page(home: TaskHome, found: Agent, now: int, damaged: list[Problem] | None = None) -> AgentAnswer:
+    """How things stand with an agent at `now` (ms). Raises `Problem` for an agent that is damaged. With `damaged`,
+    which gets the reasons, it leaves out what keeps the agent asleep and what it asks, if that cannot be read."""
     with home.agent.reading() as reader:
         state = agents.read_state(reader, found.id)
         waits = sum(len(each.dots) for each in queue.waiting(reader, found.id))
@@ -32,8 +36,9 @@ def agent_page(home: TaskHome, found: Agent, now: int) -> AgentAnswer:
         latest = latest_report(reader, found.id)
         today = spending.used(reader, spending.day_of(now), found.id)
         with home.journal.reading() as journal:
-            withheld = admission.withheld(journal, reader, found, state, here_of(home, now))
-            asked = attention.open_request(reader, journal, found.id)
+            here = here_of(home, now)
+            withheld = _read(lambda: admission.withheld(journal, reader, found, state, here), damaged)
+            asked = _read(lambda: attention.open_request(reader, journal, found.id), damaged)
         failed = thread.failed_because(reader, state) if state.consecutive_failure_count else None
     task_id = agents.task_of(state)
     with home.journal.reading() as reader:
@@ -68,6 +73,10 @@ def agent_page(home: TaskHome, found: Agent, now: int) -> AgentAnswer:
         attention=asked.request.rationale if asked is not None else None,
         tldr=latest.content["tldr"] if latest else None,
     )
+
+
+def _read(look: Callable[[], Part], damaged: list[Problem] | None) -> Part | None:
+    return look() if damaged is None else next(iter(beside([None], lambda _: look(), damaged)), None)
 
 
 def here_of(home: TaskHome, now: int) -> admission.Here:

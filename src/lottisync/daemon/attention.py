@@ -3,10 +3,11 @@
 from lottisync.agents import attention
 from lottisync.answers.agents import AttentionWanted
 from lottisync.daemon.home import TaskHome
+from lottisync.problem import Problem
 
 
-def attention_wanted(home: TaskHome) -> list[AttentionWanted]:
-    """What agents want the person to look at, the most urgent first."""
+def attention_wanted(home: TaskHome, damaged: list[Problem]) -> list[AttentionWanted]:
+    """What agents want the person to look at, the most urgent first. `damaged` gets why any is left out."""
     with home.agent.reading() as reader, home.journal.reading() as journal:
         return [
             AttentionWanted(
@@ -21,5 +22,5 @@ def attention_wanted(home: TaskHome) -> list[AttentionWanted]:
                 asked.energy_fit,
                 asked.created_at,
             )
-            for asked, name, title in attention.open_requests(reader, journal)
+            for asked, name, title in attention.open_requests(reader, journal, damaged)
         ]

@@ -22,16 +22,14 @@ from functools import partial
 from random import SystemRandom
 
 import anyio
-import msgspec
 from anyio.abc import TaskGroup
 
 from lottisync.daemon import pages as web_pages
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.lines import Lines
 from lottisync.daemon.pages import Where
-from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
+from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, encoded
 from lottisync.device import clock, purging
-from lottisync.device.invitation_server import InvitationServer
 from lottisync.net.address import Address
 from lottisync.problem import Problem
 from lottisync.store.idle import QUIET_SECONDS, Idle
@@ -134,19 +132,20 @@ async def run(
         try:
             with one_problem():
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_until_told_to_stop, tasks.cancel_scope)
+                    tasks.start_soon(_until_signalled, tasks.cancel_scope)
                     tasks.start_soon(status.keep)
                     tasks.start_soon(_count_lines, lines)
                     port = await tasks.start(engine.run)
-                    _announce_box_key(home)  # not before the port is had: a daemon that cannot start writes nothing
                     await status.write()
                     if pages is not None:
                         await _start_pages(tasks, home, pages, Address(listen.host, 0), say, discover=discover)
                     started(port)
+                    # What is not needed to listen is loaded from here on.
+                    _announce_box_key(home)  # not before the port is had: a daemon that cannot start writes nothing
                     tasks.start_soon(_kept_up, "tidying", partial(_tidy, home), say)
                     tasks.start_soon(_kept_up, "resting", partial(_carry_over_idle, home), say)
                     tasks.start_soon(_kept_up, "visiting the relay", partial(_visit_relay, home, say), say)
-                    tasks.start_soon(_kept_up, "answering invitations", InvitationServer(home, say).run, say)
+                    tasks.start_soon(_kept_up, "answering invitations", partial(_answer_invitations, home, say), say)
                     tasks.start_soon(_kept_up, "on-pending", partial(_call_person, home, say), say)
                     if agents:
                         tasks.start_soon(_kept_up, "waking agents", partial(_run_agents, home, say), say)
@@ -250,6 +249,12 @@ def _announce_box_key(home: TaskHome) -> None:
         Circle(home).announce(clock.now())
 
 
+async def _answer_invitations(home: TaskHome, say: Callable[[str, str], None]) -> None:
+    from lottisync.device.invitation_server import InvitationServer
+
+    await InvitationServer(home, say).run()
+
+
 async def _visit_relay(home: TaskHome, say: Callable[[str, str], None]) -> None:
     from lottisync.relay.visits import Visits
 
@@ -324,7 +329,7 @@ async def _call_person(home: TaskHome, say: Callable[[str, str], None]) -> None:
         await pending.run(home, chosen, say)
 
 
-async def _until_told_to_stop(scope: anyio.CancelScope) -> None:
+async def _until_signalled(scope: anyio.CancelScope) -> None:
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async for _ in signals:
             scope.cancel()
@@ -333,5 +338,5 @@ async def _until_told_to_stop(scope: anyio.CancelScope) -> None:
 
 def _write_status(home: TaskHome, status: DaemonStatus) -> None:
     temporary = home.path / (STATUS_FILE + ".new")
-    temporary.write_bytes(msgspec.json.encode(status))
+    temporary.write_bytes(encoded(status))
     temporary.rename(home.path / STATUS_FILE)

@@ -52,7 +52,7 @@ async def _who_has_all(home: TaskHome, engine: Engine) -> str | None:
 
 def _has_all(home: TaskHome, peer: PeerState) -> bool:
     """Whether a device that is connected has all stores, and all that is in them."""
-    if not peer.connected or peer.only_here or not home.stores.keys() <= peer.acknowledged.keys():
+    if not peer.connected or peer.only_here or peer.failing_there or not home.stores.keys() <= peer.acknowledged.keys():
         return False
     for name, store in home.stores.items():
         with store.reading() as reader:

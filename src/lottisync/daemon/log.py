@@ -44,7 +44,8 @@ class Log(RotatingFileHandler):
         return open(self.baseFilename, "a", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600))
 
     def write(self, entry: Entry) -> None:
-        shown = msgspec.structs.replace(entry, text=one_line(entry.text))
+        text = str(one_line(entry.text))  # of a `Sentence`, too, which JSON does not know
+        shown = msgspec.structs.replace(entry, text=text)
         line = msgspec.json.encode(shown).decode()
         self.handle(logging.LogRecord("lottisync", logging.INFO, "", 0, line, None, None))
 

@@ -3,7 +3,7 @@
 Everything here only reads. That a device was copied or restored is shown until the person says that they know
 (`acknowledge`)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from lottisync.agents import admission, agent, switch
 from lottisync.agents.types import Agent
@@ -17,6 +17,7 @@ from lottisync.answers.devices import (
     Peer,
     Reminder,
     StoreState,
+    UnfinishedVerdict,
 )
 from lottisync.causality.vector_clock import Host
 from lottisync.daemon.agent_page import here_of
@@ -37,21 +38,33 @@ from lottisync.device.invitations import given_out
 from lottisync.device.peers import ClockHeard
 from lottisync.identity.roster import Member
 from lottisync.journal import task_list, time_entry
-from lottisync.problem import Sentence
+from lottisync.problem import Problem
+from lottisync.review.not_carried_out import NotCarriedOut
 from lottisync.store import conflict, notice
+from lottisync.store.beside import beside
 from lottisync.store.chain import roots
 from lottisync.store.instant import iso, millis
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.sync.duplicate_key import REMEMBERED_MS
 from lottisync.sync.peer import AddressState, PeerState, own_clock_doubt
+from lottisync.sync.refusal import recent
 
 UNKNOWN_DEVICE = "A device that is not known here"
 
 
-def overview(home: TaskHome, now: int, proposals_waiting: Callable[[], int | None]) -> Overview:
-    """How this device stands at `now` (ms). `proposals_waiting` counts them; None if a full disk prevents it."""
+def overview(
+    home: TaskHome,
+    now: int,
+    proposals_waiting: Callable[[], int | None],
+    unfinished: Callable[[], Iterable[NotCarriedOut]] = tuple,
+) -> Overview:
+    """How this device stands at `now` (ms). `proposals_waiting` counts them; None if a full disk prevents it.
+    `unfinished` finds the verdicts that were not carried out."""
     running, roster = read_status(home), home.roster()
+    damaged: list[Problem] = []
+    asleep, paused, attention = _asleep(home, damaged), _paused(home, now, damaged), attention_wanted(home, damaged)
+    off = any(beside([home], switched_off, damaged))
     return Overview(
         id=home.key.device_id,
         name=roster.members[home.key.device_id].name,
@@ -59,20 +72,22 @@ def overview(home: TaskHome, now: int, proposals_waiting: Callable[[], int | Non
         daemon=Daemon(running.pid, running.port, running.started_at) if running else None,
         nearby=running.nearby if running else None,
         damaged=running.damaged if running else [],
-        unusable=running.unusable if running else {},
+        unusable=dict(running.unusable) if running else {},
         runs_twice=bool(running and _recent(running.duplicate_key_at, now)),
         copies=copies(home),
         stores={name: _store_state(store) for name, store in home.stores.items()},
         peers=_peers(home, running, now),
         invitations=invitation_states(home, now),
-        asleep=_asleep(home),
-        agents_off=switched_off(home),
-        paused=_paused(home, now),
-        attention=attention_wanted(home),
+        asleep=asleep,
+        agents_off=off,
+        paused=paused,
+        attention=attention,
         reminders=reminders(home, now),
         proposals_waiting=proposals_waiting(),
         conflicts=conflicts(home),
-        clock_doubt=clock.doubt(now) or _text(own_clock_doubt(running.peers if running else [], now)),
+        clock_doubt=clock.doubt(now) or own_clock_doubt(running.peers if running else [], now),
+        unfinished=[UnfinishedVerdict(*one) for one in unfinished()],
+        left_out=list(dict.fromkeys(problem.sentence for problem in damaged)),
     )
 
 
@@ -131,6 +146,8 @@ def _peer(
         receiving=state.receiving,
         only_here=state.only_here,
         only_there=state.only_there,
+        failing_there=state.failing_there,
+        refusals=recent(state.refusals, now),
         runs_twice=_recent(state.duplicate_key_at, now),
         clock_said=state.ahead or (away.clock_said if away else None),
         clock_off=heard.off if heard else None,
@@ -167,15 +184,15 @@ def _recent(moment: str | None, now: int) -> bool:
     return moment is not None and now - millis(moment) < REMEMBERED_MS
 
 
-def _asleep(home: TaskHome) -> list[AsleepAgent]:
+def _asleep(home: TaskHome, damaged: list[Problem]) -> list[AsleepAgent]:
     """The agents that gave up by themselves, and why."""
+
+    def gave_up(each: Agent) -> AsleepAgent | None:
+        why = agent.asleep_because(agent.read_state(reader, each.id))
+        return None if why is None else AsleepAgent(each.id, each.display_name, _task_title(home, each.id), why)
+
     with home.agent.reading() as reader:
-        return [
-            AsleepAgent(entity.id, str(entity.value("displayName") or ""), _task_title(home, entity.id), why)
-            for entity in reader.by_type("agent")
-            if (state := reader.entity(str(entity.value("currentStateId")))) is not None
-            and isinstance(why := state.value("slots/asleepBecause"), str)
-        ]
+        return [one for one in beside(agent.list_agents(reader), gave_up, damaged) if one is not None]
 
 
 def switched_off(home: TaskHome) -> bool:
@@ -183,24 +200,22 @@ def switched_off(home: TaskHome) -> bool:
         return switch.read(reader).off
 
 
-def _paused(home: TaskHome, now: int) -> list[PausedAgent]:
+def _paused(home: TaskHome, now: int, damaged: list[Problem]) -> list[PausedAgent]:
     """The agents that wait for an endpoint, or have used their tokens of the day, and that nothing else keeps asleep
     (AGENT-153)."""
     here = here_of(home, now)
+
+    def waiting(each: Agent) -> PausedAgent | None:
+        if each.lifecycle not in (agent.CREATED, agent.ACTIVE):
+            return None
+        why = _waits(journal, reader, each, here)
+        if why is None or _kept_asleep(journal, reader, each, here):
+            return None
+        until = iso(why.until) if why.until else None
+        return PausedAgent(each.id, each.display_name, _task_title(home, each.id), why.sentence, until)
+
     with home.agent.reading() as reader, home.journal.reading() as journal:
-        found = [
-            (each, why)
-            for each in agent.list_agents(reader)
-            if each.lifecycle in (agent.CREATED, agent.ACTIVE)
-            and (why := _waits(journal, reader, each, here)) is not None
-            and not _kept_asleep(journal, reader, each, here)
-        ]
-    return [
-        PausedAgent(
-            each.id, each.display_name, _task_title(home, each.id), why.message, iso(why.until) if why.until else None
-        )
-        for each, why in found
-    ]
+        return [one for one in beside(agent.list_agents(reader), waiting, damaged) if one is not None]
 
 
 def _waits(journal: Reader, reader: Reader, living: Agent, here: admission.Here) -> admission.Withheld | None:
@@ -289,8 +304,3 @@ def device_names(home: TaskHome) -> Mapping[Host, str]:
                 if member is not None:
                     names[host] = member.name
     return names
-
-
-def _text(sentence: Sentence | None) -> str | None:
-    """In English, for a struct."""
-    return None if sentence is None else str(sentence)

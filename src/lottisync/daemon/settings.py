@@ -8,11 +8,9 @@ written is read again before it takes the place of the old file. Those of the co
 (`lottisync.agents.endpoint`).
 """
 
-import difflib
 import os
 import re
 import shlex
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -122,6 +120,8 @@ def known(name: str) -> str:
 
 
 def _like(name: str) -> str:
+    import difflib
+
     near: Iterable[str] = difflib.get_close_matches(name, NAMES)
     return f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(NAMES)}"
 
@@ -136,6 +136,10 @@ def _text(file: Path) -> str:
 
 
 def _table(text: str, file: Path) -> dict[str, Any]:
+    if not text:
+        return {}  # most homes have no such file: nothing is loaded to read it
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -143,6 +147,8 @@ def _table(text: str, file: Path) -> dict[str, Any]:
 
 
 def _says(text: str, wanted: dict[str, Any]) -> bool:
+    import tomllib
+
     try:
         return tomllib.loads(text) == wanted
     except tomllib.TOMLDecodeError:
@@ -192,6 +198,8 @@ def _of_on_pending(name: str, text: str) -> Value:
 def _command(name: str, text: str) -> list[str]:
     """A program and its arguments: words as a shell reads them, or the list as it stands in the file."""
     if re.match(r"\s*\[\S", text):  # `[ -f x ]` is a program
+        import tomllib
+
         try:
             return msgspec.convert(tomllib.loads(f"words = {text.strip()}")["words"], list[str])
         except (tomllib.TOMLDecodeError, msgspec.ValidationError):

@@ -54,7 +54,7 @@ class Waiting:
         self.forget()
 
     def forget(self) -> None:
-        """The daemon runs: what stops it after this is told again."""
+        """The daemon runs: what stops it after this is reported again."""
         self._reason, self._pause = "", self._first
 
     def until_it_runs(self, start: Callable[[], None]) -> None:

@@ -6,12 +6,16 @@ process ends, while the file of a process that was killed stays behind.
 
 import msgspec
 
+from lottisync import wording
 from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
 from lottisync.device.absence import Away
 from lottisync.device.addresses import Reach, read_reach
 from lottisync.device.peers import ClockHeard, last_absences, last_clocks, remembered
 from lottisync.net import interfaces
+from lottisync.problem import Sentence
 from lottisync.store.forgetting import acknowledged, lacking
+from lottisync.store.instant import iso
 from lottisync.store.lock import is_held
 from lottisync.sync.peer import AddressState, PeerState
 from lottisync.sync.whereabouts import said_of, states
@@ -32,7 +36,16 @@ class DaemonStatus(msgspec.Struct, rename="camel"):
     nearby: int = 0
     damaged: list[str] = []
     duplicate_key_at: str | None = None
-    unusable: dict[str, str] = {}
+    unusable: dict[str, Sentence] = {}
+
+
+_encoder = msgspec.json.Encoder(enc_hook=wording.encoded)
+_decoder = msgspec.json.Decoder(DaemonStatus, dec_hook=wording.decoded)
+
+
+def encoded(status: DaemonStatus) -> bytes:
+    """The content of `daemon.json`. Sentences keep their words, so that each command says them in its language."""
+    return _encoder.encode(status)
 
 
 def read_status(home: TaskHome) -> DaemonStatus | None:
@@ -40,7 +53,7 @@ def read_status(home: TaskHome) -> DaemonStatus | None:
     try:
         if not is_held(home.path / LOCK_FILE):
             return None
-        return msgspec.json.decode((home.path / STATUS_FILE).read_bytes(), type=DaemonStatus)
+        return _decoder.decode((home.path / STATUS_FILE).read_bytes())
     except (OSError, msgspec.MsgspecError):
         return None
 
@@ -108,9 +121,11 @@ def clocks_heard(home: TaskHome, running: DaemonStatus | None) -> dict[str, Cloc
 
 def last_seen(home: TaskHome, running: DaemonStatus | None) -> dict[str, str]:
     """When each device was connected last (ISO 8601), as far as that is known: what the daemon that runs says, and what
-    earlier ones wrote down."""
+    earlier ones wrote down. What was written down while this device's own clock said a time too late to be right
+    counts no more: else it would be the last for as long (CAUS-880)."""
     with home.space.reading() as reader:
-        seen = dict(reader.local("select device, max(seen_at) from peers where seen_at <> '' group by device"))
+        rows = "select device, max(seen_at) from peers where seen_at <> '' and seen_at < ? group by device"
+        seen = dict(reader.local(rows, (iso(clock.LATEST),)))
     for peer in running.peers if running else []:
         if peer.last_seen is not None:
             seen[peer.device] = max(peer.last_seen, seen.get(peer.device, ""))

@@ -14,13 +14,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from lottisync.device import clock
+
 T = TypeVar("T")
 COMMAND = (sys.executable, "-m", "lottisync")
 LOOPBACK = "127.0.0.1:0"
 PATIENCE_SECONDS = 60.0
 LOOK_SECONDS = 0.05
-OWN_NETWORK = {"LOTTISYNC_SERVICE": f"demo-{os.getpid()}"}
-"""The demo's devices find each other and nobody else's (NET-13)."""
+OWN_NETWORK = {"LOTTISYNC_SERVICE": f"demo-{clock.new_host()[:8]}"}
+"""The demo's devices find each other and no others (NET-13), not even those of another demo."""
 
 
 class DemoFailed(Exception):

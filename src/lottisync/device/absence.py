@@ -25,7 +25,7 @@ class Away(msgspec.Struct, frozen=True, rename="camel"):
     since: str | None = None
     address: str | None = None
     others: int = 0
-    error: str | None = None
+    error: Sentence | None = None
     clock_said: str | None = None
 
 
@@ -33,24 +33,22 @@ def shown_away(away: Away) -> Sentence:
     """For people. Empty if there is nothing to say yet."""
     match away.why:
         case "looking":
-            return Sentence(away.error or "")
+            return away.error or Sentence("")
         case "stopped":
             return Sentence("it was stopped at {at}", at=to_the_minute(away.since or away.tried_at))
         case "no-address":
             return (
-                Sentence("{error}; no address known", error=Sentence(away.error))
-                if away.error
-                else Sentence("no address known")
+                Sentence("{error}; no address known", error=away.error) if away.error else Sentence("no address known")
             )
         case "version":
-            return Sentence(away.error) if away.error else Sentence("it speaks another version")
+            return away.error or Sentence("it speaks another version")
     return Sentence(
         "{what}{where}{since}, last tried {at}: {why}",
         what=Sentence("not reachable") if away.why == "unreachable" else Sentence("no connection"),
         where=_where(away),
         since=Sentence(" since {at}", at=to_the_minute(away.since)) if away.since else "",
         at=to_the_minute(away.tried_at),
-        why=Sentence(away.error or away.why),
+        why=away.error or Sentence(away.why),
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from lottisync import wording
 from lottisync.entities.entity import HIGH
 from lottisync.problem import Problem, Sentence
 from lottisync.store import overwritten
@@ -43,7 +44,7 @@ which they came; `undoes` is the act that it takes back, `redo` is 1 if that one
 what it concerned in another store, as a JSON array. `was` is null for an entity that the act made. `act_parts` are
 the further transactions of an act that took several. `acts_begun` are the acts that are taken back in part, each with
 the act that does so. `said` is the sentence in English, `words` the same with its template and values, so that it can
-be shown in the reader's language (`_words`)."""
+be shown in the reader's language (`lottisync.wording`)."""
 
 
 class Act(NamedTuple):
@@ -195,9 +196,16 @@ def _before(tx: Transaction, ident: str, dots: _Range) -> str | None:
 
 
 def _titles(reader: Reader, idents: list[str]) -> Sentence | str:
-    shown = ", ".join(title_of(reader.document(ident)) for ident in idents[:NAMED])
+    shown = ", ".join(_title(reader, ident) for ident in idents[:NAMED])
     more = len(idents) - NAMED
     return Sentence("{titles} and {count} more", titles=shown, count=f"{more:,}") if more > 0 else shown
+
+
+def _title(reader: Reader, ident: str) -> str:
+    """What a person knows it by; a link by where it leads from."""
+    document = reader.document(ident)
+    held = document.document() if document is not None else {}
+    return title_of(reader.document(str(held["fromId"])) if "fromId" in held else document)
 
 
 def said_of(what: Sentence, titles: Sentence | str) -> Sentence:
@@ -218,33 +226,16 @@ def _sentence(said: str) -> Sentence:
     return said if isinstance(said, Sentence) else Sentence(said)
 
 
-class _Words(msgspec.Struct, array_like=True, frozen=True):
-    """A sentence as it is stored: each value is a text or a sentence."""
-
-    template: str
-    values: dict[str, "str | _Words"] = {}
-
-
 def _note_words(tx: Merge, number: int, said: str) -> None:
     tx.execute(
         "insert or replace into act_words values (?, ?)",
-        (number, msgspec.json.encode(_words(_sentence(said))).decode()),
+        (number, wording.column(_sentence(said))),
     )
-
-
-def _words(said: Sentence) -> _Words:
-    values = said.arguments.items()
-    return _Words(said.template, {k: _words(v) if isinstance(v, Sentence) else str(v) for k, v in values})
-
-
-def _read_words(words: _Words) -> Sentence:
-    values = {k: _read_words(v) if isinstance(v, _Words) else v for k, v in words.values.items()}
-    return Sentence(words.template, **values)
 
 
 def _said(said: str, words: str | None) -> Sentence:
     """The sentence of an act; one that an earlier program noted has no words."""
-    return Sentence(said) if words is None else _read_words(msgspec.json.decode(words, type=_Words))
+    return Sentence(said) if words is None else wording.of_column(words)
 
 
 def title_of(document: Document | None) -> str:

@@ -8,7 +8,9 @@ on writing; then it is checked row by row. It holds the device's key.
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,13 +56,10 @@ def back_up(home: Home, into: Path, now: int, progress: BackupProgress = _quiet)
     Raises `Problem` (`damaged`) if a copy does not pass the check; no folder is left behind then."""
     at = there(now, UTC)
     folder = into / at.strftime("%Y%m%d-%H%M%S")
-    if folder.exists():
-        raise Problem("exists", "{folder} exists already; it was not changed. Try again in a second", folder=folder)
-    building = folder.with_name(f".{folder.name}.new")
+    building: Path | None = None
     try:
         into.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(building, ignore_errors=True)
-        building.mkdir(mode=0o700)
+        folder, building = _begun(folder)
         digests = {}
         for number, (store_name, store) in enumerate(reversed(list(home.stores.items()))):
             progress("copy", number, len(home.stores))
@@ -83,7 +82,22 @@ def back_up(home: Home, into: Path, now: int, progress: BackupProgress = _quiet)
             strerror=error.strerror or error,
         ) from None
     finally:
-        shutil.rmtree(building, ignore_errors=True)
+        if building is not None:
+            shutil.rmtree(building, ignore_errors=True)
+
+
+def _begun(wanted: Path) -> tuple[Path, Path]:
+    """The first free name for a backup of this second (`...`, `...-2`, `...-3`), and the new folder in which it is
+    built. The new folder keeps the name for this program: another one that runs beside it takes the next."""
+    for number in count(1):
+        folder = wanted if number == 1 else wanted.with_name(f"{wanted.name}-{number}")
+        building = folder.with_name(f".{folder.name}.new")
+        if folder.exists():
+            continue
+        with suppress(FileExistsError):
+            building.mkdir(mode=0o700)
+            return folder, building
+    raise AssertionError("numbers do not end")
 
 
 def backups(folder: Path) -> list[Backup]:
@@ -98,7 +112,12 @@ def backups(folder: Path) -> list[Backup]:
             continue
         if described.format == FORMAT:
             found.append(Backup(candidate, described))
-    return sorted(found, key=lambda backup: (backup.described.at, backup.folder.name))
+    return sorted(found, key=_age)
+
+
+def _age(backup: Backup) -> tuple[str, int, str]:
+    """Of those of one second the one with the higher number is newer: `...-10` comes after `...-9`."""
+    return backup.described.at, len(backup.folder.name), backup.folder.name
 
 
 def rotate(folder: Path, device: str, keep: int) -> list[Backup]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.identifier import time_ordered
+from lottisync.problem import Sentence
 from lottisync.store.instant import iso
 
 
@@ -33,13 +34,14 @@ EARLIEST, LATEST = 1_767_225_600_000, 4_102_444_800_000
 second."""
 
 
-def doubt(now: int) -> str | None:
+def doubt(now: int) -> Sentence | None:
     """What to say to the person of this device's own clock, if it cannot be right (CAUS-17); None if it can."""
     if EARLIEST <= now < LATEST:
         return None
-    return (
-        f"this device's clock is wrong: it says {iso(now)}. What is written here gets that time, and may be shown"
-        " behind or in place of what others write. Set the clock"
+    return Sentence(
+        "this device's clock is wrong: it says {now}. What is written here gets that time, and may be shown"
+        " behind or in place of what others write. Set the clock",
+        now=iso(now),
     )
 
 

@@ -21,6 +21,7 @@ from lottisync.device import invitations
 from lottisync.device.device import Device
 from lottisync.device.invitations import Given
 from lottisync.device.pairing import admit, own_side
+from lottisync.identity.invitation import InvitationOffer
 from lottisync.identity.pairing import Paired
 from lottisync.identity.pairing_message import PairingError
 from lottisync.net.address import Address
@@ -31,7 +32,7 @@ from lottisync.problem import Problem
 from lottisync.store.doorbell import Bell
 
 SETTLE_SECONDS = 0.1
-"""It looks no more often, however much is committed."""
+"""It looks no more often, however much is committed, and not before so long after a commit."""
 LOOK_SECONDS = 60.0
 """It looks at least so often, for those that are to be forgotten."""
 AGAIN_SECONDS = 10.0
@@ -55,9 +56,10 @@ class InvitationServer:
                 while True:
                     bell.clear()
                     self._follow(tasks, await anyio.to_thread.run_sync(self._kept))
-                    await anyio.sleep(SETTLE_SECONDS)
                     with anyio.move_on_after(LOOK_SECONDS):
                         await anyio.wait_readable(bell)
+                        # What was committed goes to the other devices first: this would take a thread beside it.
+                        await anyio.sleep(SETTLE_SECONDS)
         finally:
             self._open.clear()
             bell.close()
@@ -150,7 +152,7 @@ class InvitationServer:
         if member is not None and member.status == "revoked" and not given.takes_back:
             raise PairingError("revoked", "{name} was taken out for good here, and stays out", name=member.name)
         if not invitations.note_joined(self._space, given.number, paired, self._now()):
-            raise PairingError("used", "this {what} has paired a device already; make a new one", what="invitation")
+            raise PairingError("used", "{what} has paired a device already; make a new one", what=InvitationOffer.what)
         try:
             name, _ = admit(self._device, paired)
         except BaseException:  # raised again, whatever it is: a device that did not join uses up no invitation

@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from lottisync import wording
 from lottisync.device.absence import Away
 from lottisync.device.addresses import read_reach
 from lottisync.identity.announcement import SECRET_BYTES
 from lottisync.identity.pairing_message import Introduction
 from lottisync.net.address import Address, from_uri
+from lottisync.problem import Sentence
 from lottisync.store.instant import iso, millis
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
@@ -73,18 +75,23 @@ def remember_absences(space: Store, absences: Mapping[str, Away | None], now: in
         for device, away in absences.items():
             tx.execute("delete from absences where device = ?", (device,))
             if away is not None:
-                tx.execute(
-                    "insert into absences values (?, ?, ?, ?, ?, ?, ?, ?)", (device, *msgspec.structs.astuple(away))
-                )
+                held = msgspec.structs.astuple(away)
+                fields = [wording.column(each) if isinstance(each, Sentence) else each for each in held]
+                tx.execute("insert into absences values (?, ?, ?, ?, ?, ?, ?, ?)", (device, *fields))
 
 
 def last_absences(reader: Reader) -> dict[str, Away]:
     """Why each device was away when it was tried last. A row that no version wrote counts as absent."""
     found = {}
     for device, *fields in reader.local("select * from absences"):
+        held = dict(zip(Away.__struct_encode_fields__, fields, strict=True))
         with suppress(msgspec.ValidationError):
-            found[device] = msgspec.convert(dict(zip(Away.__struct_encode_fields__, fields, strict=True)), Away)
+            found[device] = msgspec.convert(held, Away, dec_hook=_read_column)
     return found
+
+
+def _read_column(kind: type, value: object) -> object:
+    return wording.of_column(value) if isinstance(value, str) else wording.decoded(kind, value)
 
 
 class ClockHeard(NamedTuple):

@@ -60,10 +60,15 @@ create table if not exists relay_epochs (id blob primary key, key blob not null,
     revocations text not null, held_since integer not null) strict, without rowid;
 create table if not exists relay_heads (lane blob primary key, number integer not null, link blob not null)
     strict, without rowid;
+create table if not exists relay_losses (lane blob primary key, shown integer not null, known integer not null)
+    strict, without rowid;
+create table if not exists relay_snapshots (at integer not null) strict;
+create table if not exists relay_space (id integer primary key check (id = 0), space blob not null) strict;
 create table if not exists relay_credentials (id integer primary key check (id = 0), file text not null) strict;
 """
 """What this device has said at a relay and not heard of again, the epoch keys that it holds, the last message that it
-has seen of every lane, and where its credentials lie (`lottisync.relay.ledger`)."""
+has seen of every lane and what it has missed there, when it began snapshots, which space that is of, and where
+its credentials lie (`lottisync.relay.ledger`)."""
 LOCAL_TABLES = PEERS + VERIFICATIONS + STATEMENTS + INVITATIONS + ABSENCES + RELAY
 """True for this device only, so they do not replicate."""
 

@@ -48,7 +48,7 @@ class Reading:
         """Every entity of a type that is not deleted, oldest first."""
         return self.find(kind)
 
-    def find(self, kind: type[T], **fields: str) -> list[T]:
+    def find(self, kind: type[T], /, **fields: str) -> list[T]:
         """The entities whose indexed fields have these values, oldest first. A type has at most two indexed fields: the
         ones that its `EntityType` names as `owner` and `subtype`.
 
@@ -114,7 +114,7 @@ class Writing(Reading):
         self._put(ident, described, kind, values)
         return ident
 
-    def edit(self, entity: EntityOrId, **fields: Any) -> None:
+    def edit(self, entity: EntityOrId, /, **fields: Any) -> None:
         """Write these fields of an entity, and no others: what another device wrote to the rest stays. Of a field that
         is a map, the keys that are given are written; a key whose value is None is taken out.
 

@@ -26,7 +26,7 @@ import msgspec
 from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Clock, Dot, Host
 from lottisync.entities import canonical
-from lottisync.entities.registers import Registers, Stamp, Write, ordered
+from lottisync.entities.registers import Registers, Stamp, Write, lookup, ordered
 
 DELETED_AT = "deletedAt"
 LOW, HIGH = 0, 1
@@ -107,8 +107,9 @@ def join(a: Entity, b: Entity) -> Entity:
             registers[path] = ours
             continue
         _refuse_equal_dots(a.id, path, ours, theirs)
-        kept = [w for w in ours if w in theirs or not vector_clock.has_seen(b.clock, w.stamp.dot)]
-        kept += [w for w in theirs if w in ours or not vector_clock.has_seen(a.clock, w.stamp.dot)]
+        here, there = lookup(ours), lookup(theirs)
+        kept = [w for w in ours if w in there or not vector_clock.has_seen(b.clock, w.stamp.dot)]
+        kept += [w for w in theirs if w in here or not vector_clock.has_seen(a.clock, w.stamp.dot)]
         if kept:
             registers[path] = ordered(kept)
     return Entity(a.id, a.type, vector_clock.merge(a.clock, b.clock), Registers.of(registers))

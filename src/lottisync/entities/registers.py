@@ -12,7 +12,7 @@ A `Write` is made when somebody asks for it. It reads as a mapping from path to 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -49,7 +49,12 @@ class Write(NamedTuple):
 
 def ordered(writes: Iterable[Write]) -> tuple[Write, ...]:
     """The writes of one register, each once, the winner first."""
-    return tuple(sorted(set(writes), reverse=True))
+    return tuple(sorted(dict.fromkeys(writes), reverse=True))  # most come in their order
+
+
+def lookup(writes: tuple[Write, ...]) -> Collection[Write]:
+    """The writes of one register, to find out of many whether they are among them: nearly always it holds one."""
+    return frozenset(writes) if len(writes) > 1 else writes
 
 
 read_raw = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode

@@ -23,6 +23,7 @@ import msgspec
 from lottisync.identity.device_key import IdentityError, parse_device_id
 from lottisync.identity.pairing_message import PairingError
 from lottisync.identity.pairing_offer import Offer, Password
+from lottisync.problem import Sentence
 
 SECRET_BYTES = 16
 MAX_URI = 2048
@@ -65,7 +66,7 @@ class Invitation(msgspec.Struct, frozen=True, repr_omit_defaults=True):
 class InvitationOffer(Offer):
     """An invitation that can be used now. `expires_at_ms` is of the inviting device's clock."""
 
-    what = "invitation"
+    what = Sentence("this invitation")
 
     def __init__(self, invitation: Invitation, expires_at_ms: int) -> None:
         super().__init__(invitation.password, expires_at_ms, UNGUESSABLE_RUNS)

@@ -14,6 +14,7 @@ from lottisync.identity.device_key import (
     SIGNATURE_BYTES,
     IdentityError,
 )
+from lottisync.problem import Sentence
 
 PAIRING_VERSION = 1
 MAX_PAIRING_MESSAGE = 4096
@@ -42,23 +43,25 @@ PairingCode = Literal[
     "revoked",
     "refused",
 ]
-REFUSED_BECAUSE: dict[str, tuple[PairingCode, str]] = {
-    "malformed": ("malformed", "it could not read what this device sent"),
-    "version": ("version", "it speaks another version of pairing; update the older of the two"),
-    "same-device": ("same-device", "it has the same key as this device"),
-    "expired": ("expired", "what it shows has expired; make a new one there"),
-    "too-many-runs": ("too-many-runs", "what it shows was tried too often; make a new one there"),
-    "used": ("used", "what it shows has paired a device already; make a new one there"),
+REFUSED_BECAUSE: dict[str, tuple[PairingCode, Sentence]] = {
+    "malformed": ("malformed", Sentence("it could not read what this device sent")),
+    "version": ("version", Sentence("it speaks another version of pairing; update the older of the two")),
+    "same-device": ("same-device", Sentence("it has the same key as this device")),
+    "expired": ("expired", Sentence("what it shows has expired; make a new one there")),
+    "too-many-runs": ("too-many-runs", Sentence("what it shows was tried too often; make a new one there")),
+    "used": ("used", Sentence("what it shows has paired a device already; make a new one there")),
     "wrong-code": (
         "wrong-code",
-        "this is not the code or the invitation that it shows; check it, and enter all of it again",
+        Sentence("this is not the code or the invitation that it shows; check it, and enter all of it again"),
     ),
-    "not-proven": ("not-proven", "this device could not prove that it holds its key"),
-    "channel": ("channel", "it is connected to another device than the one that answered"),
-    "out-of-turn": ("out-of-turn", "a message came that has no place at this point"),
+    "not-proven": ("not-proven", Sentence("this device could not prove that it holds its key")),
+    "channel": ("channel", Sentence("it is connected to another device than the one that answered")),
+    "out-of-turn": ("out-of-turn", Sentence("a message came that has no place at this point")),
     "revoked": (
         "revoked",
-        "this device was taken out for good there. Pair the two with a code, or an invitation made with --yes",
+        Sentence(
+            "this device was taken out for good there. Pair the two with a code, or an invitation made with --yes"
+        ),
     ),
 }
 """What a refusal by the other device means, in our words: a stranger's sentence is not shown while we have one."""
@@ -161,13 +164,15 @@ def said_by_peer(refused: PairingRefused) -> PairingError:
     known = REFUSED_BECAUSE.get(refused.code)
     if known is not None:
         code, because = known
-        return PairingError(code, f"the other device refused: {because}", from_peer=True)
+        return PairingError(code, "the other device refused: {because}", from_peer=True, because=because)
     if not _MACHINE_CODE.match(refused.code):
         return PairingError("malformed", "the other device refused in a way that cannot be read", from_peer=True)
     return PairingError(
         "refused",
-        f"the other device refused ({refused.code}) and says: {refused.sentence[:MAX_SENTENCE_CHARACTERS]!r}",
+        "the other device refused ({refusal}) and says: {said!r}",
         from_peer=True,
+        refusal=refused.code,
+        said=refused.sentence[:MAX_SENTENCE_CHARACTERS],
     )
 
 

@@ -14,6 +14,7 @@ from lottisync.identity.device_key import (
     IdentityError,
 )
 from lottisync.identity.pairing_message import PairingError
+from lottisync.problem import Sentence
 
 OFFER_LIFETIME_MS = 120_000
 """Long enough to walk to the other device and type; short enough that a code on a photo is worth nothing."""
@@ -75,7 +76,7 @@ class Offer:
     `now_ms` is in milliseconds of any one clock, best a monotonic one; `expires_at_ms` is of the same clock.
     """
 
-    what = "offer"
+    what = Sentence("this offer")
 
     def __init__(self, password: Password, expires_at_ms: int, runs_left: int) -> None:
         self.password = password
@@ -90,17 +91,17 @@ class Offer:
     def begin(self, now_ms: int) -> None:
         """Use up one run (PAIR-5, PAIR-6). Raises `PairingError` used, too-many-runs or expired."""
         if self.used:
-            raise PairingError("used", "this {what} has paired a device already; make a new one", what=self.what)
+            raise PairingError("used", "{what} has paired a device already; make a new one", what=self.what)
         if self.runs_left <= 0:
-            raise PairingError("too-many-runs", "this {what} was tried too often; make a new one", what=self.what)
+            raise PairingError("too-many-runs", "{what} was tried too often; make a new one", what=self.what)
         if now_ms >= self.expires_at_ms:
-            raise PairingError("expired", "this {what} has expired; make a new one", what=self.what)
+            raise PairingError("expired", "{what} has expired; make a new one", what=self.what)
         self.runs_left -= 1
 
     def take(self) -> None:
         """It has done its work; of the runs under way only this one may end well (PAIR-7)."""
         if self.used:
-            raise PairingError("used", "this {what} has paired a device already; make a new one", what=self.what)
+            raise PairingError("used", "{what} has paired a device already; make a new one", what=self.what)
         self.used = True
 
     def __repr__(self) -> str:
@@ -112,7 +113,7 @@ class Offer:
 class CodeOffer(Offer):
     """A code that is being shown: for 120 seconds, for three runs."""
 
-    what = "code"
+    what = Sentence("this code")
 
     def __init__(self, code: str, expires_at_ms: int, runs_left: int = RUNS_PER_OFFER) -> None:
         super().__init__(code_password(code), expires_at_ms, runs_left)

@@ -15,7 +15,8 @@ from pydantic.alias_generators import to_camel
 
 from lottisync.journal.task_values import MAX_TITLE, checked_day, checked_priority, checked_title
 from lottisync.journal.types import PRIORITIES
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
+from lottisync.shown import quoted
 
 MAX_BATCH = 20
 MAX_REASON = 2_000
@@ -41,7 +42,7 @@ def rule(check: Callable[[T], T]) -> Callable[[T], T]:
         try:
             return check(value)
         except Problem as problem:
-            raise ValueError(problem.message) from None
+            raise ValueError(problem.sentence) from None
 
     return apply
 
@@ -49,15 +50,15 @@ def rule(check: Callable[[T], T]) -> Callable[[T], T]:
 def whole_number(value: Any) -> Any:
     """'60' and 60.0 are 60 (S4-19); a truth value is no number."""
     if isinstance(value, bool):
-        raise ValueError("minutes are a number")
+        raise ValueError(Sentence("minutes are a number"))
     if isinstance(value, str):
         try:
             value = float(value)
         except ValueError:
-            raise ValueError(f"minutes are a number; got {value!r}") from None
+            raise ValueError(Sentence("minutes are a number; got {quoted}", quoted=quoted(value))) from None
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ValueError(f"minutes are a finite number; got {value}")
+            raise ValueError(Sentence("minutes are a finite number; got {value}", value=value))
         return round(value)
     return value
 

@@ -14,6 +14,7 @@ The guard is about the tick only. A new title is always allowed, and a proposal 
 tick needs no reason.
 """
 
+from lottisync.problem import Sentence
 from lottisync.review.action import Grade
 from lottisync.review.policy import Sovereignty
 from lottisync.shown import visible
@@ -32,23 +33,23 @@ def objection(
     reason: str | None,
     grade: Grade = Grade.NONE,
     sovereignty: Sovereignty = "reason",
-) -> str | None:
+) -> Sentence | None:
     """Why `isChecked` must not change, as an answer for the model; None if it may change.
 
     Every `checked_by` except `agent` counts as the user. So a record without provenance, and a value that this
     version does not know, are both protected (S0-05, S0-51)."""
     if proposed is None or proposed == is_checked or checked_by == "agent":
         return None
-    refusal = (
-        f"User set this item at {checked_at or 'unknown'}. "
-        "Provide a reason citing evidence from after that time to override."
+    refusal = Sentence(
+        "User set this item at {checked_at}. Provide a reason citing evidence from after that time to override.",
+        checked_at=checked_at or "unknown",
     )
     if len(visible(reason or "")) < MIN_REASON:
         return refusal
     if grade is Grade.BEFORE:
-        return f"{refusal} What you cite is older."
+        return Sentence("{refusal} What you cite is older.", refusal=refusal)
     if sovereignty == "evidence" and grade in (Grade.NONE, Grade.UNFIT):
-        return f"{refusal} Name the user's entries in evidenceEntryIds."
+        return Sentence("{refusal} Name the user's entries in evidenceEntryIds.", refusal=refusal)
     return None
 
 

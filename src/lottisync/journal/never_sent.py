@@ -11,7 +11,7 @@ import msgspec
 from lottisync.entities.entity import Entity, is_deleted
 from lottisync.entities.view import view
 from lottisync.journal.types import Task
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.shown import quoted
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -20,15 +20,15 @@ MARKED = ("task", "label", "category")
 """The types that a person can mark."""
 
 
-def withheld_because(reader: Reader, task: Task) -> str | None:
+def withheld_because(reader: Reader, task: Task) -> Sentence | None:
     """Why no model is told of the task, in words for its person; None if it may be told."""
     if task.never_send:
-        return "the task is marked so"
+        return Sentence("the task is marked so")
     for label_id in sorted(ident for ident, on in task.labels.items() if on):
         if is_marked(entity := reader.entity(label_id)):
-            return f"its label {quoted(_name(entity))} is marked so"
+            return Sentence("its label {name} is marked so", name=quoted(_name(entity)))
     if task.category_id and is_marked(entity := reader.entity(task.category_id)):
-        return f"its category {quoted(_name(entity))} is marked so"
+        return Sentence("its category {name} is marked so", name=quoted(_name(entity)))
     return None
 
 

@@ -22,6 +22,7 @@ from lottisync.journal.arguments import MAX_SUMMARY, Call
 from lottisync.journal.redundancy import same
 from lottisync.journal.types import STATUS, TICK, Task
 from lottisync.language import OURS, Catalogue
+from lottisync.problem import Sentence
 from lottisync.review.action import Cited, EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
 from lottisync.review.policy import Policy
@@ -41,7 +42,7 @@ class Topic(StrEnum):
     FURTHER = "further"
 
 
-NOT_ALLOWED = "the agent is not allowed in its category"
+NOT_ALLOWED = Sentence("the agent is not allowed in its category")
 
 
 def allows(policy: Policy, task: Entity) -> bool:
@@ -50,11 +51,11 @@ def allows(policy: Policy, task: Entity) -> bool:
     return category is None or (isinstance(category, str) and category in policy.categories)
 
 
-def missing(entity: Entity | None, type_name: str) -> str | None:
+def missing(entity: Entity | None, type_name: str) -> Sentence | None:
     """Why an entity cannot be worked with: it is not here, or it was deleted."""
     if entity is None or entity.type != type_name:
-        return "not found"
-    return "it was deleted" if is_deleted(entity) else None
+        return Sentence("not found")
+    return Sentence("it was deleted") if is_deleted(entity) else None
 
 
 class Proposed(Call):
@@ -128,10 +129,10 @@ class TaskAction(Proposed):
     def obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
         task = missing(target_view.task, TASK)
         if task is not None:
-            return f"task {task_id}: {task}"
+            return Sentence("task {task_id}: {fault}", task_id=task_id, fault=task)
         assert target_view.task is not None
         if not allows(policy, target_view.task):
-            return f"task {task_id}: {NOT_ALLOWED}"
+            return Sentence("task {task_id}: {fault}", task_id=task_id, fault=NOT_ALLOWED)
         return self.own_obstacle(target_view, task_id, policy)
 
     def own_obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:

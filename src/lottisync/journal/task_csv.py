@@ -9,10 +9,12 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator
+from datetime import tzinfo
+from itertools import zip_longest
 from typing import Any
 
 from lottisync.journal.task_file import TaskFile
-from lottisync.journal.task_rows import Kind, Row, bad_line, decoded, file_of
+from lottisync.journal.task_rows import Kind, Row, bad_line, by_the_clock, decoded, file_of
 from lottisync.shown import quoted
 
 COLUMNS = (
@@ -20,17 +22,21 @@ COLUMNS = (
     *("labels", "category", "language", "at", "id"),
 )
 KINDS: dict[str, Kind] = {"": "task", "task": "task", "item": "item", "note": "note", "time": "time"}
+INSTANTS = ("remind", "at")
+"""The columns with instants; a due date is a day."""
 DELIMITERS = ",;\t"
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _MARKED = re.compile(r"'+[=+\-@\t\r]")
 _LABEL = re.compile(r"(?:\\.|[^;])+", re.DOTALL)
 
 
-def lines(rows: Iterable[Row]) -> Iterator[bytes]:
-    """The rows as lines of CSV, without the ends of the lines."""
+def lines(rows: Iterable[Row], zone: tzinfo | None = None) -> Iterator[bytes]:
+    """The rows as lines of CSV, without the ends of the lines; instants by the clock in that zone (None: this
+    machine's), with its offset."""
     yield _line(COLUMNS)
     for row in rows:
-        cells = [row.kind, *(getattr(row, name) for name in COLUMNS[1:])]
+        instants = {name: by_the_clock(held, zone) for name in INSTANTS if (held := getattr(row, name))}
+        cells = [row.kind, *(instants.get(name, getattr(row, name)) for name in COLUMNS[1:])]
         yield _line(_marked(_joined(cell) if isinstance(cell, tuple) else cell) for cell in cells)
 
 
@@ -80,7 +86,7 @@ def _columns(cells: list[str], name: str) -> list[str]:
 def _row(columns: list[str], cells: list[str], name: str, line: int) -> Row:
     if len(cells) > len(columns):
         raise bad_line(name, line, f"it has {len(cells)} cells, and there are {len(columns)} columns")
-    values: dict[str, Any] = dict(zip(columns, map(_unmarked, cells), strict=False))
+    values: dict[str, Any] = dict(zip_longest(columns, map(_unmarked, cells), fillvalue=""))
     kind = values.pop("type", "").strip().lower()
     if kind not in KINDS:
         raise bad_line(name, line, f"a type is one of {', '.join(filter(None, KINDS))}; got {quoted(kind)}")

@@ -118,10 +118,16 @@ def parse(raw: bytes, name: str) -> TaskFile:
 
 def _line(error: Exception, raw: bytes) -> str:
     """`line 3: `, where a decoder says at which byte it stopped; where it says which record is wrong, nothing."""
+    number = line_of(error, raw)
+    return "" if number is None else f"line {number}: "
+
+
+def line_of(error: Exception, raw: bytes) -> int | None:
+    """The line on which a decoder stopped, if it says at which byte that was, or that the end was missing."""
     found = _BYTE.search(str(error))
     if found is None:
-        return f"line {raw.count(bytes([10])) + 1}: " if "truncated" in str(error) else ""
-    return f"line {raw[: int(found[1])].count(bytes([10])) + 1}: "
+        return raw.count(bytes([10])) + 1 if "truncated" in str(error) else None
+    return raw[: int(found[1])].count(bytes([10])) + 1
 
 
 def _check(file: TaskFile, name: str) -> None:

@@ -8,16 +8,17 @@ A box in the outermost list is a task. What is indented below it belongs to it: 
 depth, and a quote is a note. What a task has beside its title stands behind it in code spans, and what only programs
 need in a comment, which no viewer shows.
 
-Files of other programs are read by the same rules. A line that is none of these is left out, and its number is told; so
+Files of other programs are read by the same rules. Any other line is left out, and its number is named; so
 is what stands in a fenced block.
 """
 
 import re
 from collections.abc import Iterable, Iterator
+from datetime import tzinfo
 from typing import Any, NamedTuple
 
 from lottisync.journal.task_file import TaskFile
-from lottisync.journal.task_rows import Kind, Row, bad_line, decoded, file_of
+from lottisync.journal.task_rows import Kind, Row, bad_line, by_the_clock, decoded, file_of
 from lottisync.journal.types import PRIORITIES, STATUSES
 
 HEADING = "# Tasks"
@@ -29,12 +30,14 @@ _FENCE = re.compile(r"```|~~~")
 _SPECIAL = re.compile(r"[\\`*_\[\]<>~&]")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _PIECE = re.compile(
-    r"(?P<text>(?:\\[!-/:-@\[-`{-~]|[^`<\\]|\\|<(?!!--))++)"
-    r"|(?P<ticks>`++)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)|<!--(?P<comment>.*?)-->|(?P<rest>`++|<)",
+    r"(?P<text>(?:\\[!-/:-@\[-`{-~]|[^`<\\]|\\|<(?!!--))+)"
+    r"|(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)|<!--(?P<comment>.*?)-->|(?P<rest>`+|<)",
     re.DOTALL,
 )
+"""Without possessive quantifiers: the first releases of Python 3.11 match them wrongly."""
 _NOTED = re.compile(r"\\*\*[^*]*\* <!-- (note|time)( .*)?-->")
 """The first line of a note. A line of a note that looks like one gets a backslash in front."""
+_NO_SECONDS = re.compile(r":00(?=[+-])")
 _FACT = re.compile(r"(due|remind|repeat|label|category|language) (.+)|(\d+) min|([A-Z][A-Z ]+?)(?:: (.+))?", re.DOTALL)
 
 
@@ -48,27 +51,28 @@ class Document(NamedTuple):
 # -- writing
 
 
-def lines(rows: Iterable[Row]) -> Iterator[bytes]:
-    """The rows as lines of Markdown, without the ends of the lines."""
+def lines(rows: Iterable[Row], zone: tzinfo | None = None) -> Iterator[bytes]:
+    """The rows as lines of Markdown, without the ends of the lines; instants by the clock in that zone (None: this
+    machine's)."""
     yield HEADING.encode()
     before: Kind | None = None
     for row in rows:
         if row.kind == "task" or before in ("note", "time"):
             yield b""  # else two tasks or notes would be one
-        for line in _noted(row) if row.kind in ("note", "time") else [_boxed(row)]:
+        for line in _noted(row, zone) if row.kind in ("note", "time") else [_boxed(row, zone)]:
             yield line.encode()
         before = row.kind
 
 
-def _boxed(row: Row) -> str:
+def _boxed(row: Row, zone: tzinfo | None) -> str:
     box = "x" if row.status in ("DONE", "REJECTED") else " "
     title = _SPECIAL.sub(r"\\\g<0>", row.text)
-    facts = _facts(row) if row.kind == "task" else ()
-    parts = [f"- [{box}]", title, *map(_code, facts), _comment(row)]
+    facts = _facts(row, zone) if row.kind == "task" else ()
+    parts = [f"- [{box}]", title, *map(_code, facts), _comment(row, zone)]
     return ("" if row.kind == "task" else INDENT) + " ".join(parts)
 
 
-def _facts(row: Row) -> Iterator[str]:
+def _facts(row: Row, zone: tzinfo | None) -> Iterator[str]:
     """What a person sees of a task behind its title."""
     shown_by_the_box = row.status in ("OPEN", "DONE") and not row.reason
     if row.status and not shown_by_the_box:
@@ -77,9 +81,11 @@ def _facts(row: Row) -> Iterator[str]:
         yield row.priority
     if row.minutes:
         yield f"{row.minutes} min"
-    for name in ("due", "remind", "repeat", "category", "language"):
-        if getattr(row, name):
-            yield f"{name} {getattr(row, name)}"
+    remind = _NO_SECONDS.sub("", by_the_clock(row.remind, zone)).replace("T", " ") if row.remind else ""
+    named = {"due": row.due, "remind": remind, "repeat": row.repeat, "category": row.category, "language": row.language}
+    for name, value in named.items():
+        if value:
+            yield f"{name} {value}"
     for label in row.labels:
         yield f"label {label}"
 
@@ -91,16 +97,16 @@ def _code(text: str) -> str:
     return f"{ticks} {text} {ticks}" if longest else f"{ticks}{text}{ticks}"
 
 
-def _comment(row: Row) -> str:
+def _comment(row: Row, zone: tzinfo | None) -> str:
     minutes = row.minutes if row.kind == "time" else ""
-    held = {"at": row.at, "minutes": minutes, "id": row.id}
+    held = {"at": by_the_clock(row.at, zone) if row.at else "", "minutes": minutes, "id": row.id}
     return " ".join(["<!--", row.kind, *(f"{name}={value}" for name, value in held.items() if value), "-->"])
 
 
-def _noted(row: Row) -> Iterator[str]:
-    day = row.at[:16].replace("T", " ")
+def _noted(row: Row, zone: tzinfo | None) -> Iterator[str]:
+    day = by_the_clock(row.at, zone)[:16].replace("T", " ") if row.at else ""
     spent = f", {row.minutes} min" if row.minutes and row.kind == "time" else ""
-    yield f"{INDENT}> *{day}{spent}* {_comment(row)}"
+    yield f"{INDENT}> *{day}{spent}* {_comment(row, zone)}"
     for line in row.text.split("\n"):
         yield f"{INDENT}> " + (f"\\{line}" if _NOTED.fullmatch(line) else line)
 

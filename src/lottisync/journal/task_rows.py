@@ -9,6 +9,7 @@ imported twice adds nothing the second time.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import tzinfo
 from typing import Literal, TypeVar
 
 import msgspec
@@ -30,7 +31,7 @@ from lottisync.journal.task_file import (
 from lottisync.journal.types import TIME, Category, ChecklistItem, Entry
 from lottisync.problem import Problem
 from lottisync.shown import quoted
-from lottisync.store.instant import iso
+from lottisync.store.instant import iso, millis, since_1970, there
 from lottisync.store.reader import Reader
 
 T = TypeVar("T")
@@ -147,6 +148,15 @@ def _or(otherwise: T, checked: Callable[[], T]) -> T:
 
 def _instant(text: str) -> str:
     return _or("", lambda: time_entry.checked_instant(text))
+
+
+def by_the_clock(instant: str, zone: tzinfo | None) -> str:
+    """An instant of a row as the clock in that zone (None: this machine's) says it, with the offset, so that it is the
+    same instant everywhere: `2026-12-01T09:00:00+01:00`."""
+    moment = there(millis(instant), zone)
+    if since_1970(moment) != millis(instant):
+        return instant  # at the end of the calendar, where not each zone has a time for it
+    return moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds")
 
 
 def _line(text: str) -> str:

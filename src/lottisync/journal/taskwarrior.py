@@ -11,8 +11,19 @@ from typing import Annotated, Literal
 import msgspec
 
 from lottisync.causality.digest import sha256
-from lottisync.journal.task_file import FORMAT, MAX_BYTES, LabelRecord, NoteRecord, TaskFile, TaskRecord, parse
-from lottisync.problem import Problem
+from lottisync.journal.task_file import (
+    FORMAT,
+    MAX_BYTES,
+    LabelRecord,
+    NoteRecord,
+    TaskFile,
+    TaskRecord,
+    Title,
+    line_of,
+    parse,
+)
+from lottisync.journal.task_values import MAX_TEXT
+from lottisync.problem import Problem, Sentence
 
 STATUS = {"pending": "OPEN", "waiting": "ON HOLD", "completed": "DONE"}
 PRIORITY = {"H": "P1", "M": "P2", "L": "P3"}
@@ -21,7 +32,7 @@ _INSTANT = "%Y%m%dT%H%M%SZ"
 
 class _Annotation(msgspec.Struct, frozen=True):
     entry: str
-    description: str
+    description: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT)]
 
 
 class _Task(msgspec.Struct, frozen=True):
@@ -29,7 +40,7 @@ class _Task(msgspec.Struct, frozen=True):
 
     uuid: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-fA-F-]{36}\Z")]
     entry: str
-    description: str
+    description: Title
     status: Literal["pending", "waiting", "completed", "deleted", "recurring"]
     start: str | None = None
     wait: str | None = None
@@ -56,39 +67,51 @@ def read(raw: bytes, name: str, zone: tzinfo | None = None) -> TaskFile:
     where a task takes several lines."""
     if len(raw) > MAX_BYTES:
         return parse(raw, name)  # which says how large a file may be
-    records: list[TaskRecord] = []
-    labels: dict[str, str] = {}
+    records: dict[str, TaskRecord] = {}
+    labels: dict[str, LabelRecord] = {}
     for place, text in _pieces(raw, name):
         try:
             task = msgspec.json.decode(text, type=_Task)
-            if task.status in STATUS:
-                labels |= {_label_key(each): each for each in task.labels}
-                records.append(_record(task, zone))
+            if task.status not in STATUS:
+                continue
+            record, own = _record(task, zone), [LabelRecord(_label_key(each), each) for each in task.labels]
         except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
             raise _bad(name, place, error) from None
-    file = TaskFile("lottisync-tasks/1", records, [LabelRecord(key, label) for key, label in labels.items()])
-    return parse(msgspec.json.encode(file), name)
+        where = Sentence("{name}: {place}", name=name, place=place)
+        if record.key in records:
+            raise Problem(
+                "bad-file", "{place}: the uuid {uuid} is used twice. Nothing was imported", place=where, uuid=record.key
+            )
+        labels |= {each.key: each for each in own}
+        records |= {each.key: each for each in parse(_file([record], own), where).tasks}
+    return TaskFile("lottisync-tasks/1", list(records.values()), list(labels.values()))
 
 
-def _pieces(raw: bytes, name: str) -> Iterable[tuple[str, bytes]]:
+def _file(records: list[TaskRecord], labels: list[LabelRecord]) -> bytes:
+    return msgspec.json.encode(TaskFile("lottisync-tasks/1", records, labels))
+
+
+def _pieces(raw: bytes, name: str) -> Iterable[tuple[Sentence, bytes]]:
     """Each task, with where it stands."""
     lines = [(number, line.strip().rstrip(b",")) for number, line in enumerate(raw.splitlines(), 1)]
     lines = [(number, line) for number, line in lines if line not in (b"", b"[", b"]")]
     if all(line.startswith(b"{") and line.endswith(b"}") for _, line in lines):
-        return [(f"line {number}", line) for number, line in lines]
+        return [(Sentence("line {number}", number=number), line) for number, line in lines]
     return _array(raw, name)
 
 
-def _array(raw: bytes, name: str) -> Iterator[tuple[str, bytes]]:
+def _array(raw: bytes, name: str) -> Iterator[tuple[Sentence, bytes]]:
     try:
         tasks = msgspec.json.decode(raw, type=list[msgspec.Raw])
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise _bad(name, "it", error) from None
+        number = line_of(error, raw)
+        place = Sentence("it") if number is None else Sentence("line {number}", number=number)
+        raise _bad(name, place, error) from None
     for number, task in enumerate(tasks, 1):
-        yield f"task {number}", bytes(task)
+        yield Sentence("task {number}", number=number), bytes(task)
 
 
-def _bad(name: str, place: str, error: Exception) -> Problem:
+def _bad(name: str, place: Sentence, error: Exception) -> Problem:
     return Problem(
         "bad-file",
         "{name}: {place} is not a task of Taskwarrior: {error}. Nothing was imported",

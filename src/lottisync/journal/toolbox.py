@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from lottisync.journal.arguments import EDITED, INCOMPLETE, Call
 from lottisync.journal.task_action import TaskAction
+from lottisync.problem import Problem, Sentence
 from lottisync.review.action import Unreadable
 
 MAX_ARGUMENTS = 100_000
@@ -132,11 +133,13 @@ class Toolbox:
         arguments of which `args` are a person's edit."""
         kind = self.tools.get(tool)
         if kind is None or not issubclass(kind, TaskAction):
-            return Unreadable(f"this version does not know the tool {tool}; update it to confirm this")
+            return Unreadable(
+                Sentence("this version does not know the tool {tool}; update it to confirm this", tool=tool)
+            )
         try:
             return kind.model_validate(args, context={INCOMPLETE: not complete, EDITED: edits})
         except ValidationError as error:
-            return Unreadable(_explained(error))
+            return Unreadable(_sentence(error))
 
 
 @cache
@@ -235,6 +238,50 @@ def _faults(error: ValidationError) -> list[str]:
             message = "there is no such argument"
         faults.append(f"{path}: {message}" if path else message)
     return faults
+
+
+_WHOLE, _TEXT, _YES_NO = Sentence("a whole number"), Sentence("a text"), Sentence("true or false")
+_KINDS: Mapping[str, Sentence] = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), Sentence("it is {kind}", kind=_WHOLE)),
+    "string_type": Sentence("it is {kind}", kind=_TEXT),
+    **dict.fromkeys(("bool_type", "bool_parsing"), Sentence("it is {kind}", kind=_YES_NO)),
+    "missing": Sentence("it is missing"),
+    "extra_forbidden": Sentence("there is no such argument"),
+}
+"""What a person reads of a fault, by pydantic's word for it."""
+
+
+def _sentence(error: ValidationError) -> Sentence:
+    """What is wrong with a stored proposal, or with a person's edit of it, for a person."""
+    said: Sentence | None = None
+    for fault in error.errors(include_url=False):
+        path, why = (
+            ".".join(str(part) for part in fault["loc"]),
+            _fault(fault["type"], fault.get("ctx", {}), fault["msg"]),
+        )
+        one = Sentence("{path}: {why}", path=path, why=why) if path else why
+        said = one if said is None else Sentence("{one}; {other}", one=said, other=one)
+    assert said is not None
+    return said
+
+
+def _fault(kind: str, limits: Mapping[str, Any], message: str) -> Sentence:
+    match kind:
+        case "greater_than_equal":
+            return Sentence("it is at least {least}", least=limits["ge"])
+        case "less_than_equal":
+            return Sentence("it is at most {most}", most=limits["le"])
+        case "string_too_short":
+            return Sentence("it has at least {least} characters", least=limits["min_length"])
+        case "string_too_long":
+            return Sentence("it has at most {most} characters", most=limits["max_length"])
+        case "literal_error":
+            return Sentence("it is one of {values}", values=limits["expected"])
+        case "value_error":
+            reason = limits["error"]
+            own = reason.sentence if isinstance(reason, Problem) else reason.args[0] if reason.args else message
+            return own if isinstance(own, Sentence) else Sentence("{text}", text=own)
+    return _KINDS.get(kind) or Sentence("{text}", text=message)
 
 
 ACTIONS = Toolbox(TASK_TOOLS)

@@ -1,9 +1,35 @@
-"""What people call a status and a relation between tasks, as sentences that can be said in their language."""
+"""What people call a register, a status and a relation between tasks, in their language."""
 
-from lottisync.language import marked
+from typing import Any
+
+from lottisync.language import marked, say, translated
 from lottisync.problem import Sentence
 from lottisync.shown import quoted
+from lottisync.store.instant import holds_instant, to_the_minute
 
+FIELDS = {
+    "title": marked("Title"),
+    "status": marked("Status"),
+    "statusReason": marked("Reason"),
+    "priority": marked("Priority"),
+    "due": marked("Due date"),
+    "estimate": marked("Estimate"),
+    "remindAt": marked("Reminder"),
+    "repeat": marked("Repeats"),
+    "categoryId": marked("Category"),
+    "languageCode": marked("Language"),
+    "languageSource": marked("Language set by"),
+    "isChecked": marked("Done"),
+    "isArchived": marked("Archived"),
+    "description": marked("Description"),
+    "deletedAt": marked("Deleted"),
+    "text": marked("Text"),
+    "minutes": marked("Time"),
+    "rank": marked("Place"),
+}
+"""What people call a register. One that is not here is called by its own name."""
+SPAN = {"entry": marked("Time"), "at": marked("From"), "end": marked("To")}
+"""The same of time that an agent proposes to write down."""
 STATUSES = {
     "OPEN": marked("open"),
     "GROOMED": marked("groomed"),
@@ -26,6 +52,24 @@ RELATIONS = {
     "is_fixed_by": marked("is fixed by"),
     "is_superseded_by": marked("is superseded by"),
 }
+
+
+def field(path: str) -> str:
+    """A register as people call it."""
+    return say(FIELDS.get(path) or SPAN.get(path, path))
+
+
+def value(path: str, held: Any) -> str:
+    """What a register holds, as it stands in a line; an instant by this device's clock."""
+    if held is None:
+        return say("none")
+    if isinstance(held, bool) and path == "isArchived":
+        return say("archived") if held else say("not archived")
+    if isinstance(held, bool):
+        return say("done") if held else say("not done")
+    if path == "status":
+        return translated(status(str(held)))
+    return to_the_minute(held) if isinstance(held, str) and holds_instant(path) else str(held)
 
 
 def status(held: str) -> Sentence:

@@ -34,7 +34,7 @@ from lottisync.net.discovery import Announcement, Found, discovering
 from lottisync.net.doorway import Slots, remote_host, welcome
 from lottisync.net.interfaces import scopes
 from lottisync.net.listener import listen, local_host, port_of, remote_of
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.protocol.framing import BadFrame, FrameBuffer, frame
 
 MESSAGE_SECONDS = 10
@@ -136,13 +136,15 @@ async def show_code(
     discover: bool,
     clock: Callable[[], int],
     ready: Callable[[int], None],
+    tell: Callable[[PairingError], None] = lambda error: None,
 ) -> Paired:
-    """Listen until the code was typed, or has expired. `ready` is called with the port. With `discover` the
-    offer is announced.
+    """Listen until the code was typed, or has expired. `ready` is called with the port, `tell` as soon as an attempt
+    came to nothing, once for each reason. With `discover` the offer is announced.
 
     Raises `Problem` when the code has expired or was tried too often, `NotWanted` if the person wants it so."""
     outcome: list[Paired | NotWanted] = []
-    complaint: list[str] = []
+    heard: set[str] = set()
+    complaint: list[Sentence] = []
     done = anyio.Event()
     slots = Slots(kept=0)
 
@@ -156,9 +158,12 @@ async def show_code(
         except NotWanted as error:  # the code was typed: nobody else has it
             outcome.append(error)
         except PairingError as error:
-            complaint[:] = [error.message]
+            complaint[:] = [error.sentence]
+            if error.code not in heard:
+                heard.add(error.code)
+                tell(error)
         except BROKEN_OFF:
-            complaint[:] = ["a device connected and went away"]
+            complaint[:] = [Sentence("a device connected and went away")]
         finally:
             slots.leave(host)
         if outcome or not offer.open_at(clock()):
@@ -168,7 +173,10 @@ async def show_code(
         listener = await listen(where)
     except OSError as error:
         raise Problem(
-            "cannot-listen", "cannot listen on {listen} ({strerror})", listen=where, strerror=error.strerror or error
+            "cannot-listen",
+            "cannot listen on {listen} ({strerror})",
+            listen=where,
+            strerror=Sentence(error.strerror or str(error)),
         ) from None
     port = port_of(listener)
     announcement = Announcement("pair", port, lambda: me.chance(16).hex(), discriminator(offer.code))
@@ -185,7 +193,7 @@ async def show_code(
         if isinstance(ended, NotWanted):
             raise ended
         return ended
-    why = f" ({complaint[0]})" if complaint else ""
+    why = Sentence(" ({complaint})", complaint=complaint[0]) if complaint else ""
     if offer.runs_left <= 0:
         raise Problem("too-many-runs", "the code was tried too often{why}", hint="pair-again", why=why)
     raise Problem("expired", "the code has expired{why}", hint="pair-again", why=why)

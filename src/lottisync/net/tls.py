@@ -17,6 +17,7 @@ import os
 import ssl
 from collections.abc import Iterable, Iterator
 
+from anyio import EndOfStream
 from anyio.abc import ByteStream
 from anyio.streams.tls import TLSAttribute, TLSStream
 
@@ -82,9 +83,14 @@ def _readable(content: bytes) -> Iterator[str]:
 
 
 async def secured(stream: ByteStream, context: ssl.SSLContext, *, server: bool) -> TLSStream:
-    return await TLSStream.wrap(
-        stream, server_side=server, ssl_context=context, hostname=None, standard_compatible=False
-    )
+    """After the handshake. If the other side hangs up in it, this is `EndOfStream` with every Python: the first
+    releases of 3.11 have an error of their own for it."""
+    try:
+        return await TLSStream.wrap(
+            stream, server_side=server, ssl_context=context, hostname=None, standard_compatible=False
+        )
+    except ssl.SSLZeroReturnError:
+        raise EndOfStream from None
 
 
 def peer_device(stream: TLSStream) -> str:

@@ -38,6 +38,8 @@ MAX_ASKED = 64
 """Counters of a chain that are asked for at once: a log of a million values is searched in four questions."""
 MAX_FORKS = 1_000
 """Fork nodes of a store. Each is a device that was copied or restored once."""
+MAX_FAILING = 32
+"""Stores that one `Want` says are left out."""
 MAX_NODES = 128
 """Nodes of a range comparison in one message, each of 32 fingerprints."""
 FIRST_CREDIT = 8
@@ -108,9 +110,11 @@ class Hello(Message, frozen=True, tag="hello"):
 
 
 class Want(Message, frozen=True, tag="want"):
-    """R asks for everything it lacks of these stores, and says what it has."""
+    """R asks for everything it lacks of these stores, and says what it has. `failing` are stores that R has, too, and
+    leaves out, because it cannot use their files now."""
 
     stores: dict[StoreName, Have]
+    failing: Annotated[list[StoreName], msgspec.Meta(max_length=MAX_FAILING)] = []
 
 
 class Probe(Message, frozen=True, tag="probe"):

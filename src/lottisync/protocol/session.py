@@ -20,11 +20,12 @@ A `Close` among the received messages, with `session.closed` set: the peer broke
 why, and nothing of the message that broke the rule is passed on.
 """
 
+import re
 from enum import StrEnum
 
 from lottisync.causality.chain import VALUE_BYTES
 from lottisync.causality.hlc import MAX_MILLIS
-from lottisync.problem import LocalError
+from lottisync.problem import LocalError, Sentence
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import MAX_FRAME, PLAIN, BadFrame, FrameBuffer, dictionary_after, frame
 
@@ -35,10 +36,26 @@ GREETING_SECONDS = 5
 """Within which a peer must have said hello."""
 
 
-def _versions(own: int, other: int) -> str:
+def _versions(own: int, other: int) -> Sentence:
     """Why two devices do not sync, as the person reads it on the device with the version `own`."""
-    older = "this device" if own < other else "it"
-    return f"it speaks version {other} of the sync protocol, this device version {own}: update {older} first"
+    if own < other:
+        return Sentence(
+            "it speaks version {other} of the sync protocol, this device version {own}: update this device first",
+            other=other,
+            own=own,
+        )
+    return Sentence(
+        "it speaks version {other} of the sync protocol, this device version {own}: update it first",
+        other=other,
+        own=own,
+    )
+
+
+def versions_said(reason: str) -> Sentence | None:
+    """The sentence of `_versions` in what a peer has said, with its values; None for other words."""
+    numbers = [int(number) for number in re.findall(r"\d{1,9}", reason)]
+    said = _versions(numbers[1], numbers[0]) if len(numbers) == 2 else None
+    return said if said == reason else None
 
 
 class State(StrEnum):
@@ -121,30 +138,28 @@ class _Direction:
                     return f"{what} {message.number} of round {message.round} came in place of {expected}"
                 self.frames += 1
                 return self._large(message)
-            case m.End() | m.Abort():
-                if message.round != self.round:
-                    return f"the end of round {message.round} came in round {self.round}"
-                if isinstance(message, m.End) and self.left:
-                    return f"round {self.round} ended {self.left} versions early"
-            case m.Mend():
-                if len(message.versions) > m.MAX_BATCH:
-                    return f"{len(message.versions)} versions at once; at most {m.MAX_BATCH} are taken"
+            case m.End() | m.Abort() if message.round != self.round:
+                return f"the end of round {message.round} came in round {self.round}"
+            case m.End() if self.left:
+                return f"round {self.round} ended {self.left} versions early"
+            case m.Mend() if len(message.versions) > m.MAX_BATCH:
+                return f"{len(message.versions)} versions at once; at most {m.MAX_BATCH} are taken"
             case _:
                 pass
         return None
 
     def _large(self, message: m.Chain | m.Batch | m.Keys) -> str | None:
         match message:
-            case m.Chain():
-                if len(message.values) % VALUE_BYTES:
-                    return f"a chain of {len(message.values)} bytes, where each link has {VALUE_BYTES}"
+            case m.Chain() if len(message.values) % VALUE_BYTES:
+                return f"a chain of {len(message.values)} bytes, where each link has {VALUE_BYTES}"
+            case m.Batch() if not 1 <= len(message.versions) <= min(m.MAX_BATCH, self.left):
+                return f"a batch of {len(message.versions)} versions where at most {self.left} are left"
             case m.Batch():
-                if not 1 <= len(message.versions) <= min(m.MAX_BATCH, self.left):
-                    return f"a batch of {len(message.versions)} versions where at most {self.left} are left"
                 self.left -= len(message.versions)
+            case m.Keys() if not self.behind or self.left or len(message.keys) % 8:
+                return "keys came where none are due"
             case _:
-                if not self.behind or self.left or len(message.keys) % 8:
-                    return "keys came where none are due"
+                pass
         return None
 
     def grant(self, message: m.Message) -> str | None:
@@ -262,8 +277,8 @@ class Session:
         return hello
 
     def _fault(self, code: str, reason: str, *, to_peer: str | None = None) -> m.Close:
-        """Close for this reason. `to_peer` is the same as the other side sees it."""
-        close = m.Close(code, reason[: m.MAX_TEXT])
+        """Close for this reason; a `Sentence` keeps its words here. `to_peer` is the same as the other side sees it."""
+        close = m.Close(code, reason if len(reason) <= m.MAX_TEXT else reason[: m.MAX_TEXT])
         if self.open:  # a side that has said Close says nothing more
             self.farewell = frame(m.encode(m.Close(code, (to_peer or reason)[: m.MAX_TEXT])))
         self.closed = close
@@ -278,10 +293,10 @@ class Session:
             return b""
         if not self.greeted:
             if now - self._started >= GREETING_SECONDS * 1000:
-                self._fault("timeout", f"no greeting within {GREETING_SECONDS} s")
+                self._fault("timeout", Sentence("no greeting within {seconds} s", seconds=GREETING_SECONDS))
             return b""
         if now - self._heard >= DEAD_SECONDS * 1000:
-            self._fault("timeout", f"nothing was heard for {DEAD_SECONDS} s")
+            self._fault("timeout", Sentence("nothing was heard for {seconds} s", seconds=DEAD_SECONDS))
             return b""
         if now - self._pinged >= PING_SECONDS * 1000:
             return self.ping(now, clock)[1]

@@ -104,6 +104,14 @@ class Board:
         self._spoilt |= {name for name in names if name.channel.startswith("snap.")}
         self.entries = {name: entry for name, entry in self.entries.items() if name not in names}
 
+    def frame_hash(self, name: Name) -> bytes | None:
+        """The hash that its manifest names for a frame; None if it is of no manifest here."""
+        for entry in self.entries.values():
+            if entry.name.lane == name.lane and name.channel == f"snap.{entry.snapshot}":
+                hashes = [digest for several in entry.hashes.values() for digest in several]
+                return hashes[name.number - 1] if name.number <= len(hashes) else None
+        return None
+
     def gone(self, name: Name) -> None:
         """This does not lie there any more."""
         self.present.discard(name)
@@ -190,11 +198,26 @@ def _old(entry: Entry, now: int) -> bool:
 def _replaces(snapshot: Entry, entry: Entry) -> bool:
     """Whether an entry may go for a snapshot. Another snapshot goes only for one that is strictly greater: of two that
     relied on each other, both would go."""
-    if not _covers(snapshot, entry) or snapshot is entry:
+    if snapshot is entry:
+        return False
+    if _was_said_before(entry, snapshot):
+        return True
+    if not _covers(snapshot, entry):
         return False
     if entry.kind is Kind.ENVELOPE:
         return True
     return not _covers(entry, snapshot) or snapshot.name > entry.name
+
+
+def _was_said_before(entry: Entry, snapshot: Entry) -> bool:
+    """Whether its own device said it, under fewer fork nodes than it knew when it made the snapshot. The hosts of the
+    two are not the same any more; but the device had what it said (RELAY-904)."""
+    return (entry.name.lane, entry.device) == (snapshot.name.lane, snapshot.device) and (
+        entry.name.number < snapshot.name.number
+        and entry.heads.keys() <= snapshot.heads.keys()
+        and all(set(head.nodes) <= set(snapshot.heads[store].nodes) for store, head in entry.heads.items())
+        and any(set(head.nodes) != set(snapshot.heads[store].nodes) for store, head in entry.heads.items())
+    )
 
 
 def _covers(snapshot: Entry, entry: Entry) -> bool:

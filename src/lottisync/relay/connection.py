@@ -15,7 +15,7 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js.errors import APIError
 
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.relay.credentials import form_of
 from lottisync.relay.setting import Setting
 
@@ -78,24 +78,27 @@ async def connect(setting: Setting) -> Connection:
 
 def unusable(setting: Setting, error: BaseException, refused: str = "") -> Problem:
     """The relay did not do what was asked of it. `refused`: what it did not permit."""
-    reason = refused or str(error).strip().removeprefix("nats: ") or type(error).__name__
+    reason: str = refused or str(error).strip().removeprefix("nats: ") or type(error).__name__
     code = "relay-unreachable"
     if isinstance(error, ssl.SSLError):
-        code, reason = "relay-certificate", error.reason or "TLS failed"
+        code, reason = "relay-certificate", error.reason or Sentence("TLS failed")
         if isinstance(error, ssl.SSLCertVerificationError):
-            reason = f"its certificate is not valid here: {error.verify_message}"
+            reason = Sentence("its certificate is not valid here: {why}", why=error.verify_message)
     elif "authorization violation" in reason.lower():
-        code, reason = "relay-refused-us", "the server does not accept the name, password or credentials"
+        code = "relay-refused-us"
+        reason = Sentence("the server does not accept the name, password or credentials")
     elif refused:
         code = "relay-not-permitted"
-    return Problem(code, "the relay at {url} cannot be used: {reason}", url=setting.shown, reason=reason)
+    return Problem(
+        code, "the relay at {url} cannot be used: {reason}", hint="relay-doctor", url=setting.shown, reason=reason
+    )
 
 
 def stalled(setting: Setting, error: BaseException, refused: str = "") -> Problem:
     """The server is connected, and JetStream did not do what was asked of it."""
     if isinstance(error, APIError) and error.err_code in NO_ROOM:
         return Problem(
-            "relay-no-room", "the relay at {url} has no room: {reason}",
+            "relay-no-room", "the relay at {url} has no room: {reason}", hint="relay-doctor",
             url=setting.shown, reason=error.description or type(error).__name__,
         )  # fmt: skip
     if isinstance(error, TimeoutError) and not refused:
@@ -103,6 +106,7 @@ def stalled(setting: Setting, error: BaseException, refused: str = "") -> Proble
             "relay-stalled",
             "the relay at {url} answers, but JetStream there does not: its disk may be full, or its servers have no "
             "leader",
+            hint="relay-doctor",
             url=setting.shown,
         )
     return unusable(setting, error, refused)

@@ -19,6 +19,8 @@ MAX_MEMBERS = 256
 """Devices of one person that keys are wrapped for."""
 MAX_LANES = 4_096
 """Lanes that a state names: eight of every device."""
+MAX_REFUSED = 64
+"""Messages that a state says its device has refused."""
 MAX_RECORDS = 4_096
 """Membership records that travel with keys."""
 MAX_FRAMES = 16_384
@@ -27,6 +29,7 @@ MAX_FRAMES = 16_384
 EpochId = Annotated[bytes, msgspec.Meta(min_length=EPOCH_BYTES, max_length=EPOCH_BYTES)]
 LaneId = Annotated[bytes, msgspec.Meta(min_length=LANE_BYTES, max_length=LANE_BYTES)]
 Link = Annotated[bytes, msgspec.Meta(min_length=LINK_BYTES, max_length=LINK_BYTES)]
+ChannelName = Annotated[str, msgspec.Meta(pattern=r"\A(log|keys|state|snap\.[1-9][0-9]{0,15})\Z")]
 Held = Annotated[list[tuple[m.HostName, m.Counter, m.EntityId]], msgspec.Meta(max_length=m.MAX_HELD)]
 Nodes = Annotated[list[m.ChainValue], msgspec.Meta(max_length=m.MAX_FORKS)]
 Part = m.Chain | m.Batch | m.Keys
@@ -106,13 +109,13 @@ class StoreState(_Content, frozen=True):
 
 
 class State(_Content, frozen=True):
-    """The last word of a lane about its device. `heads` is the last message of each log that it has seen; `lacking`
-    whether something is missing that it has heard of; `at` its clock (ms)."""
+    """The last word of a lane about its device. `heads` is the last message of each log that it has seen;
+    `refused` are messages that it could not use when it looked last; `at` its clock (ms)."""
 
     at: Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
     stores: Annotated[dict[m.StoreName, StoreState], msgspec.Meta(max_length=MAX_STORES)]
     heads: Annotated[list[tuple[LaneId, m.Counter, Link]], msgspec.Meta(max_length=MAX_LANES)]
-    lacking: bool
+    refused: Annotated[list[tuple[LaneId, ChannelName, m.Counter]], msgspec.Meta(max_length=MAX_REFUSED)]
 
 
 class OpenState(_Content, frozen=True):

@@ -56,8 +56,8 @@ def words(event: Event) -> tuple[str, Sentence] | None:
             )
         case WentBack(_, shown, known):
             return "relay-went-back", Sentence(
-                "the relay shows {shown} of a device's messages, and has had {known}: it was set back, or hides some. "
-                "What it lacks is published again",
+                "the relay shows {shown} of a device's messages, and has had {known}: it was set back, is another one "
+                "than before, or hides some. What it lacks is published again",
                 shown=shown,
                 known=known,
             )

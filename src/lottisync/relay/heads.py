@@ -16,7 +16,9 @@ class Heads:
     def __init__(self, device: Device, circle: Circle, board: Board, events: list[Event]) -> None:
         self._device, self._circle, self._board, self._events = device, circle, board, events
         self._seen: dict[bytes, ledger.Head] = {}
-        self._reported: dict[bytes, int] = {}
+        with device.space.reading() as reader:
+            self._reported = ledger.losses(reader)
+        self._written = dict(self._reported)
 
     def note(self, heads: Mapping[bytes, ledger.Head]) -> None:
         """These messages were seen, or another device has seen them."""
@@ -32,16 +34,25 @@ class Heads:
             with self._device.space.transaction(now, None) as tx:
                 ledger.note_heads(tx, news)
         self.notice_loss()
+        if self._reported != self._written:
+            with self._device.space.transaction(now, None) as tx:
+                ledger.keep_losses(tx, self._reported)
+            self._written = dict(self._reported)
 
     def notice_loss(self) -> None:
-        """Say once where a log ends sooner than it did (RELAY-17)."""
+        """Say once where a log ends sooner than it did (RELAY-17), whatever is started again (RELAY-897)."""
         for lane, (number, _) in (self._known() | self._seen | self._own()).items():
             shown = max((n.number for n in self._board.present if n.lane == lane and n.channel == "log"), default=0)
-            if shown < number and self._reported.get(lane) != shown:
-                self._reported[lane] = shown
+            if shown < number and self._is_news(lane, shown, number):
+                self._reported[lane] = shown, number
                 self._events.append(WentBack(self._circle.device_of(lane), shown, number))
             elif shown >= number:
                 self._reported.pop(lane, None)
+
+    def _is_news(self, lane: bytes, shown: int, number: int) -> bool:
+        """Whether it shows less than when that was said, or lacks more."""
+        said = self._reported.get(lane)
+        return said is None or shown < said[0] or number > said[1]
 
     def _known(self) -> dict[bytes, ledger.Head]:
         with self._device.space.reading() as reader:

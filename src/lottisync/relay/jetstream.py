@@ -35,6 +35,8 @@ LISTING_SECONDS = 0.5
 """For which messages of a list are waited for, before it is asked how many are left."""
 STORED_WITHIN = (0.02, 0.1, 0.5, 1.0)
 """Seconds for which what was heard of is looked for, one after the other. What a server refuses is never stored."""
+COPIED_WITHIN = (0.02, 0.1, 0.5)
+"""The same, for which a copy of a stream may lack what its leader has acknowledged."""
 WRONG_LAST_SEQUENCE = 10_071
 
 
@@ -56,6 +58,7 @@ class JetStream:
         self._last = 0
         self._heard: set[Name] = set()
         """What was published, as the server has passed it on: it may be stored a moment later."""
+        self._copied_within: tuple[float, ...] = ()
         self.replaced: set[Name] = set()
         self.changed = asyncio.Event()
 
@@ -93,7 +96,8 @@ class JetStream:
 
     async def _make_stream(self) -> None:
         try:
-            await self._context.stream_info(self._stream)
+            info = await self._context.stream_info(self._stream)
+            self._copied_within = COPIED_WITHIN if (info.config.num_replicas or 1) > 1 else ()
         except NotFoundError:
             await self._context.add_stream(
                 StreamConfig(
@@ -159,7 +163,7 @@ class JetStream:
         )  # fmt: skip
         listing = await self._context.pull_subscribe(f"{self._prefix}.>", stream=self._stream, config=config)
         found: dict[Name, _Position] = {}
-        last, left = 0, (await listing.consumer_info()).num_pending or 0
+        last, received, left = 0, 0, await _left(listing, 0)
         silent = 0.0
         while left > 0:
             asked = min(left, LISTED_TOGETHER)
@@ -169,9 +173,10 @@ class JetStream:
                 name = _name(message.subject, (message.headers or {}).get("Nats-Msg-Id", ""))
                 if name is not None:
                     found[name] = _Position(message.subject, last)
+            received += len(messages)
             left -= len(messages)
-            if len(messages) < asked:  # a device has deleted some of them meanwhile
-                left = (await listing.consumer_info()).num_pending or 0
+            if len(messages) < asked:  # the server is slow, or a device has deleted some of them meanwhile
+                left = await _left(listing, received)
             silent = 0.0 if messages else silent + LISTING_SECONDS
             if silent > REQUEST_SECONDS:
                 raise TimeoutError("the list of what lies there does not come")
@@ -184,11 +189,14 @@ class JetStream:
         return await self._stored(position) if position is not None else None
 
     async def _stored(self, position: _Position) -> bytes | None:
-        try:
-            found = await self._context.get_msg(self._stream, seq=position.sequence, direct=True)
-        except NotFoundError:
-            return None
-        return found.data
+        """Any node that has a copy of the stream answers, also one that lags behind (RELAY-982)."""
+        for pause in (*self._copied_within, None):
+            try:
+                return (await self._context.get_msg(self._stream, seq=position.sequence, direct=True)).data
+            except NotFoundError:
+                if pause is not None:
+                    await asyncio.sleep(pause)
+        return None
 
     async def put(self, publication: Publication) -> None:
         """Raises `Moved`, and `Problem` for a relay that is full, or that holds something else under this name: for two
@@ -262,6 +270,13 @@ class JetStream:
 
     def _subject(self, lane: bytes, channel: str) -> str:
         return f"{self._prefix}.{self._tag.hex()}.{lane.hex()}.{channel}"
+
+
+async def _left(listing: JetStreamContext.PullSubscription, received: int) -> int:
+    """How many messages of a list are to come: what the server has not sent, and what is on its way (RELAY-902)."""
+    info = await listing.consumer_info()
+    sent = info.delivered.consumer_seq if info.delivered is not None else 0
+    return (info.num_pending or 0) + max(0, sent - received)
 
 
 async def _some(listing: JetStreamContext.PullSubscription, count: int) -> list[Msg]:

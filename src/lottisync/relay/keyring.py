@@ -1,6 +1,7 @@
 """The epochs that a device holds, and who else needs them (docs/specs/19-relay.md, section 4)."""
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from lottisync.device.device import Device
 from lottisync.identity.device_key import IdentityError
@@ -9,7 +10,7 @@ from lottisync.relay import content, epoch, ledger
 from lottisync.relay.box import BoxKey, wrap_context, wrap_info, wrapped
 from lottisync.relay.circle import Circle, signed_by
 from lottisync.relay.epoch import KEY_BYTES, MAX_EPOCHS, Epoch
-from lottisync.relay.header import BadMessage, Parts
+from lottisync.relay.header import BadMessage, Name, Parts
 from lottisync.relay.seal import sealed_once, unsealed_once
 
 Chance = Callable[[int], bytes]
@@ -17,6 +18,15 @@ Chance = Callable[[int], bytes]
 EPOCH_LIFE = 90 * 24 * 3_600_000
 """Milliseconds for which a device seals under an epoch that it has got. A relay forgets a message after as long: who
 gets one key, without the device that holds it, reads at most twice this time of what is said."""
+
+
+class Opened(NamedTuple):
+    """What another member has wrapped in one keys message, and for how many."""
+
+    signer: str
+    epochs: frozenset[bytes]
+    records: frozenset[str]
+    wraps: int
 
 
 class Keyring:
@@ -29,6 +39,8 @@ class Keyring:
         self._since = {ident: since for ident, (_, since) in kept.items()}
         self.held_by: dict[bytes, tuple[str, frozenset[bytes]]] = {}
         """Of each lane, whose it is, and the epochs that it has last said it holds."""
+        self.opened: dict[Name, Opened] = {}
+        """The keys messages of other members that this device has opened, as long as they lie there."""
 
     def sealing(self, now: int) -> Epoch:
         """The epoch to seal with; one is made if none was made without all who are revoked, or if it is old."""
@@ -54,6 +66,19 @@ class Keyring:
         """Only these lanes still say what their devices hold."""
         self.held_by = {lane: said for lane, said in self.held_by.items() if lane in lanes}
 
+    def silent(self) -> set[str]:
+        """The other devices of which no state lies there."""
+        return self._circle.boxes.keys() - {device for device, _ in self.held_by.values()} - {self._device.id}
+
+    def is_wrapped_by_another(self, epochs: set[bytes]) -> bool:
+        """Whether another member has wrapped these epochs and all records for as many devices as this one knows of."""
+        records, others = {record.record_id for record in self._circle.records}, len(self._circle.boxes) - 1
+        return any(
+            one.signer in self._circle.members and epochs <= one.epochs and records <= one.records
+            and one.wraps >= others
+            for one in self.opened.values()
+        )  # fmt: skip
+
     def _held(self, device: str, epoch_id: bytes) -> bool:
         """Whether all lanes of a device say so: one that was restored from a backup may have lost it."""
         said = [held for speaker, held in self.held_by.values() if speaker == device]
@@ -76,7 +101,7 @@ class Keyring:
 
         All records are taken, not the revocations alone: among them may be the one by which a device that was revoked
         came back. Who knew only that it was revoked would hear nothing of it any more (RELAY-570)."""
-        found = self._opened(parts)
+        found, wraps = self._opened(parts, signer)
         records = _records(found.records)
         if signer is None and not _vouched(self._circle.with_records(records), parts):
             raise BadMessage("keys came from a device that no member vouches for")
@@ -85,21 +110,35 @@ class Keyring:
         if len(self.epochs) + len(new) > MAX_EPOCHS:
             raise BadMessage(f"more than {MAX_EPOCHS} epochs")
         self._keep(new, now)
+        if signer is not None and found.epochs:
+            name = Name(parts.header.lane, "keys", parts.header.number)
+            ids = frozenset(one.id for one in found.epochs), frozenset(record.record_id for record in records)
+            self.opened[name] = Opened(signer, *ids, wraps)
         return learnt or bool(new)
 
-    def _opened(self, parts: Parts) -> content.Keyring:
+    def _opened(self, parts: Parts, signer: str | None) -> tuple[content.Keyring, int]:
+        """What is in a keys message for this device, and for how many it is."""
         header = parts.header
         context = header.space, header.lane, header.number
         message = content.decode(parts.rest, content.Wraps)
-        for one in message.wraps:
+        for one in self._likeliest_first(message.wraps, signer):
             try:
                 key = self._box.opened(one, wrap_info(*context, self._box.public))
             except BadMessage:
                 continue
             if len(key) != KEY_BYTES:
                 raise BadMessage(f"a key has {KEY_BYTES} bytes; got {len(key)}")
-            return content.decode(unsealed_once(key, wrap_context(*context), message.keyring), content.Keyring)
-        return content.Keyring([], [])
+            body = unsealed_once(key, wrap_context(*context), message.keyring)
+            return content.decode(body, content.Keyring), len(message.wraps)
+        return content.Keyring([], []), 0
+
+    def _likeliest_first(self, wraps: list[bytes], signer: str | None) -> list[bytes]:
+        """Nothing says which wrap is whose, and trying them all takes long. A sender that knows the same members has
+        put them in the same order."""
+        others = sorted(device for device in self._circle.boxes if device != signer)
+        own = self._device.id
+        at = others.index(own) if own in others else 0
+        return wraps[at : at + 1] + wraps[:at] + wraps[at + 1 :]
 
     def _keep(self, new: list[Epoch], now: int) -> None:
         if not new:

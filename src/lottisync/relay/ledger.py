@@ -17,6 +17,21 @@ Head = tuple[int, bytes]
 """The number and the link of the last message of a channel."""
 
 
+def enter(tx: Merge, space: bytes) -> None:
+    """All that is kept here is of this space from now on: lanes, and what was seen of them, are of one."""
+    noted = tx.local("select space from relay_space")
+    if noted and bytes(noted[0][0]) != space:
+        for table in ("relay_channels", "relay_out", "relay_heads", "relay_losses"):
+            tx.execute(f"delete from {table}")
+    tx.execute("insert or replace into relay_space values (0, ?)", (space,))
+
+
+def space_of(reader: Reader) -> bytes | None:
+    """The space that all this is of; None before the first visit."""
+    rows = reader.local("select space from relay_space")
+    return bytes(rows[0][0]) if rows else None
+
+
 def lane(reader: Reader) -> bytes | None:
     """The lane that this device publishes in; None if it never did."""
     rows = reader.local("select lane from relay_channels limit 1")
@@ -55,6 +70,17 @@ def acknowledge(tx: Merge, number: int) -> None:
     tx.execute("delete from relay_out where number = ?", (number,))
 
 
+def snapshots_begun(reader: Reader) -> list[int]:
+    """When snapshots were begun (ms), the earliest first."""
+    return [row[0] for row in reader.local("select at from relay_snapshots order by at")]
+
+
+def note_snapshot(tx: Merge, now: int, kept_from: int) -> None:
+    """One is begun. What is older than `kept_from` is not needed any more, and what is later than now never was."""
+    tx.execute("delete from relay_snapshots where at < ? or at > ?", (kept_from, now))
+    tx.execute("insert into relay_snapshots values (?)", (now,))
+
+
 def epochs(reader: Reader) -> dict[bytes, tuple[Epoch, int]]:
     """By their ids, each with when this device got it (ms)."""
     return {
@@ -81,6 +107,18 @@ def note_heads(tx: Merge, seen: Mapping[bytes, Head]) -> None:
                set number = excluded.number, link = excluded.link where excluded.number > number""",
             (at, number, link),
         )
+
+
+def losses(reader: Reader) -> dict[bytes, tuple[int, int]]:
+    """Of the lanes of which a relay has shown less than before: how many messages it showed, and how many it had had,
+    when that was said."""
+    return {bytes(at): (shown, known) for at, shown, known in reader.local("select * from relay_losses")}
+
+
+def keep_losses(tx: Merge, said: Mapping[bytes, tuple[int, int]]) -> None:
+    tx.execute("delete from relay_losses")
+    for at, (shown, known) in said.items():
+        tx.execute("insert into relay_losses values (?, ?, ?)", (at, shown, known))
 
 
 def credentials(reader: Reader) -> str:

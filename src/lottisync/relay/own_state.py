@@ -29,6 +29,10 @@ class OwnState:
         self._said_at = 0
         self._name: Name | None = None
 
+    def begin_again(self) -> None:
+        """Nothing was said yet."""
+        self._said = None
+
     def next(self, now: int, *, leaving: bool) -> Publication | None:
         """The message that says it; None if there is nothing new to say, or if it was said a short time ago."""
         pause = 1_000 * STATE_SECONDS * max(1, len(self._circle.active) // 10)
@@ -36,7 +40,7 @@ class OwnState:
             return None
         state = self._state(now)
         epochs = sorted(self._keyring.epochs)
-        same = self._said is not None and (self._said.stores, self._said.lacking) == (state.stores, state.lacking)
+        same = self._said is not None and (self._said.stores, self._said.refused) == (state.stores, state.refused)
         if same and epochs == self._held_when_said and self._is_there():
             return None
         self._said, self._held_when_said, self._said_at = state, epochs, now
@@ -58,4 +62,4 @@ class OwnState:
                 stores[name] = content.StoreState(own.knowledge, own.forgotten, sorted(own.nodes), own.summary)
         with self._device.space.reading() as reader:
             heads = [(lane, *head) for lane, head in sorted(ledger.heads(reader).items())][-MAX_LANES:]
-        return content.State(now, stores, heads, self._receiving.lacking)
+        return content.State(now, stores, heads, self._receiving.refused())

@@ -19,6 +19,7 @@ It may stop between any two lines, for ever. `arrived` says what has come meanwh
 from collections.abc import Iterable, Set
 
 from lottisync.device.device import Device
+from lottisync.relay import ledger
 from lottisync.relay.board import Board
 from lottisync.relay.circle import Circle
 from lottisync.relay.deletion import Purge, purged
@@ -38,6 +39,7 @@ class Participant:
         self, device: Device, space: bytes, chance: Chance, now: int, incarnation: bytes = bytes(INCARNATION_BYTES)
     ) -> None:
         self._device = device
+        _enter(device, space, now)
         self._board = Board()
         self._circle = Circle(device)
         self._circle.announce(now)
@@ -101,3 +103,11 @@ class Participant:
     def close(self) -> None:
         """Let go of the stores."""
         self._publishing.close()
+
+
+def _enter(device: Device, space: bytes, now: int) -> None:
+    with device.space.reading() as reader:
+        same = ledger.space_of(reader) == space
+    if not same:
+        with device.space.transaction(now, None) as tx:
+            ledger.enter(tx, space)

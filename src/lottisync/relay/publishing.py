@@ -59,7 +59,7 @@ class Publishing:
         """The next message to put there; None if there is nothing to say now. Call `acknowledged` for it before the
         next call, if the relay holds it."""
         if self.lane.begin(now):
-            self._snapshot.close()
+            self._begin_again()
         return (
             self.lane.unacknowledged()
             or self._snapshot.next(now)
@@ -67,6 +67,13 @@ class Publishing:
             or self._news(now, leaving=leaving)
             or self._state.next(now, leaving=leaving)
         )
+
+    def _begin_again(self) -> None:
+        """In a new lane nothing was said yet. In the one before, something else may lie under the names of what this
+        program has put there (RELAY-900)."""
+        self._snapshot.close()
+        self._state.begin_again()
+        self._wrapped = None
 
     def acknowledged(self, name: Name, now: int) -> None:
         """The relay has said that it holds this message."""
@@ -89,9 +96,12 @@ class Publishing:
     # -- keys
 
     def _keys(self, now: int) -> Publication | None:
-        """Wrap the epochs again for members that lack one in use."""
-        fit = self._keyring.sealing(now)
-        needed = self._keyring.in_need({fit.id, *self._receiving.epochs_in_use()}) | self._unsaid_records()
+        """Wrap the epochs again for members that lack one in use. To those who have not spoken here, what another one
+        has wrapped is enough (RELAY-980). Who speaks, and lacks something still, gets it from all."""
+        used = {self._keyring.sealing(now).id, *self._receiving.epochs_in_use()} & self._keyring.epochs.keys()
+        served = self._keyring.silent() if self._is_wrapped_by_another(used) else set[str]()
+        needed = {need for need in self._keyring.in_need(used) if need[0] not in served}
+        needed |= self._unsaid_records(served)
         done = self._wrapped[1] if self._wrapped is not None and self._receiving.lies_there(self._wrapped[0]) else set()
         if needed <= done:
             return None
@@ -100,16 +110,21 @@ class Publishing:
         self._wrapped = made.name, needed
         return self.lane.written_down(made, now)
 
-    def _unsaid_records(self) -> set[tuple[str, bytes]]:
-        """The records of all devices, if one of them has not said that it has all of `space`. It may lack the record
-        that makes another one a member; then it hears nothing of what that one says, and what lies in that one's lane
-        is no news to anybody else (RELAY-571)."""
+    def _is_wrapped_by_another(self, epochs: set[bytes]) -> bool:
+        keyring = self._keyring
+        keyring.opened = {name: one for name, one in keyring.opened.items() if self._receiving.lies_there(name)}
+        return keyring.is_wrapped_by_another(epochs)
+
+    def _unsaid_records(self, served: set[str]) -> set[tuple[str, bytes]]:
+        """The records of all devices, if one of them that is not `served` has not said that it has all of `space`. It
+        may lack the record that makes another one a member; then it hears nothing of what that one says, and what lies
+        in that one's lane is no news to anybody else (RELAY-571)."""
         space = self._device.space
         with space.reading() as reader:
             known = reader.knowledge()
         said = {device: state.stores.get(space.schema.name) for device, state in self._receiving.states.last.items()}
-        told = (said.get(device) for device in self._circle.boxes.keys() - {self._device.id})
-        if all(state is not None and vector_clock.covers(state.knowledge, known) for state in told):
+        states = (said.get(device) for device in self._circle.boxes.keys() - {self._device.id} - served)
+        if all(state is not None and vector_clock.covers(state.knowledge, known) for state in states):
             return set()
         return {("", self._circle.records_id)}
 
@@ -120,13 +135,13 @@ class Publishing:
         if not self._due(news, now, leaving=leaving):
             return None
         self._others_at = None
-        if self._log_is_long(now) or self._is_sealed_under_old(now):
+        if self._is_sealed_under_old(now) or self._log_is_long(now):
             return self._begin_snapshot(now)
         with ExitStack() as held:
             snapshots = moments(self._device, held)
             envelope = _envelope({name: (snapshots[name], one.base) for name, one in news.items()}, snapshots)
         if envelope is None:
-            return self._begin_snapshot(now)
+            return self._begin_snapshot(now) if self._snapshot.may_begin(now) else None
         self._board.parted -= news.keys()
         return self._logged(envelope, now)
 
@@ -184,7 +199,8 @@ class Publishing:
     def _log_is_long(self, now: int) -> bool:
         last = max((entry.size for entry in self._board.entries.values() if entry.kind is Kind.MANIFEST), default=0)
         tail = [entry for entry in self._own_tail(now) if entry.kind is Kind.ENVELOPE]
-        return len(tail) > 1 and sum(entry.size for entry in tail) > max(SNAPSHOT_BYTES, last)
+        long = len(tail) > 1 and sum(entry.size for entry in tail) > max(SNAPSHOT_BYTES, last)
+        return long and self._snapshot.may_begin(now)
 
     def _is_sealed_under_old(self, now: int) -> bool:
         """Whether messages of this lane can be read by a device that is known to be revoked (RELAY-24)."""

@@ -11,6 +11,8 @@ from lottisync.device.device import Device
 from lottisync.relay import content
 from lottisync.relay.board import Board, Entry
 from lottisync.relay.circle import MOST_LANES, Circle
+from lottisync.relay.content import MAX_REFUSED
+from lottisync.relay.doubts import Doubts
 from lottisync.relay.event import Event, Refused
 from lottisync.relay.header import NO_EPOCH, BadMessage, Kind, Name, Parts, parts_of, refuse_misplaced
 from lottisync.relay.heads import Heads
@@ -18,7 +20,7 @@ from lottisync.relay.intake import Intake
 from lottisync.relay.keyring import Keyring
 from lottisync.relay.lane import Lane
 from lottisync.relay.locked import Locked
-from lottisync.relay.snapshot_in import SnapshotIn
+from lottisync.relay.snapshot_in import NOT_THE_FRAME, SnapshotIn
 from lottisync.relay.states import States
 from lottisync.sync.incoming import Unacceptable
 
@@ -37,9 +39,12 @@ class Receiving:
         self.states = States(device, keyring, self._locked, self._heads, self.events)
         self._intake = Intake(device, circle, board, self.events)
         self._snapshot = SnapshotIn(board, self._intake, self._locked)
+        self._doubts = Doubts(board)
         self._done: set[Name] = set()
         self._refused: set[Name] = set()
         """What is not read again until the relay is looked at again: it may show it unaltered then."""
+        self._unusable: set[Name] = set()
+        """Those of them that are not what was put there, or never were anything."""
         self.looked = False
         """Whether the relay was looked at since the program was started."""
 
@@ -52,7 +57,8 @@ class Receiving:
         self._board.show(names)
         self._read_again(replaced)
         self._done &= self._board.present
-        self._refused.clear()
+        self._try_again()
+        self._doubts.show()
         self._keyring.forget_all_but({name.lane for name in self._board.present if name.channel == "state"})
         self._snapshot.stop()
         self._heads.notice_loss()
@@ -62,7 +68,12 @@ class Receiving:
         """This has come since the last look."""
         self._board.present.update(names)
         self._read_again(replaced)
+        self._try_again()
+
+    def _try_again(self) -> None:
+        """Read also what was refused."""
         self._refused.clear()
+        self._unusable.clear()
 
     def _read_again(self, replaced: Set[Name]) -> None:
         self._board.replaced(replaced)
@@ -93,6 +104,8 @@ class Receiving:
         for channel in ("keys", "state", "log"):
             yield from (name for name in new if name.channel == channel)
         yield from self._locked.unlocked()
+        if (doubted := self._doubts.wanted()) is not None:
+            yield doubted
         if (frame := self._snapshot.wanted(self._refused)) is not None:
             yield frame
         for entry in self._intake.untaken(Kind.ENVELOPE):
@@ -105,6 +118,9 @@ class Receiving:
         """What lies there under a name; None if it is gone. Either way it is not what is waited for any more, so it is
         not asked for again (RELAY-576)."""
         self._locked.forget(name)
+        if (genuine := self._doubts.settles(name, data)) is not None and data is not None:
+            self._doubted(name, genuine=genuine)
+            return
         if data is None:
             self._board.gone(name)
             self._snapshot.stop()
@@ -115,7 +131,14 @@ class Receiving:
             self._read(name, parts, data, now)
         except (BadMessage, Unacceptable) as error:
             self.events.append(Refused(name, str(error)))
+            self._unusable.add(name)
             self._give_up(name)
+
+    def _doubted(self, name: Name, *, genuine: bool) -> None:
+        """Another device could not use this frame."""
+        if not genuine:
+            self.events.append(Refused(name, NOT_THE_FRAME))
+            self._board.replaced({name})
 
     def _give_up(self, name: Name) -> None:
         """Not again before the relay is looked at again."""
@@ -133,7 +156,7 @@ class Receiving:
             news = self._keyring.take(parts, signer, now)
             self._done.add(name)
             if news:
-                self._refused.clear()
+                self._try_again()
             return
         if signer is None:
             raise BadMessage("no device of yours has signed it")
@@ -141,6 +164,8 @@ class Receiving:
             case Kind.STATE:
                 self.states.read(name, parts, signer, now)
                 self._done.add(name)
+                self._read_again(self._doubts.hear(self.states.refused, now))
+                self.states.refused.clear()
             case Kind.FRAME:
                 if not self._snapshot.read(name, parts, data, now):
                     self._give_up(name)
@@ -191,6 +216,12 @@ class Receiving:
         unread = any(self._intake.untaken(kind) for kind in (Kind.ENVELOPE, Kind.MANIFEST))
         said = any(self.states.lacks(each) for each in self._circle.active)
         return bool(self._locked.epochs) or unread or self._board.has_holes() or said
+
+    def refused(self) -> list[tuple[bytes, str, int]]:
+        """What lies there and could not be used, for others who count on it (RELAY-890). Frames are named first: a
+        manifest of a member has led to them."""
+        names = sorted(self._unusable, key=lambda name: (not name.channel.startswith("snap."), name))
+        return [(name.lane, name.channel, name.number) for name in names[:MAX_REFUSED]]
 
     def epochs_in_use(self) -> set[bytes]:
         """What is sealed in the relay was sealed under these."""

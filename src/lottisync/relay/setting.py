@@ -7,7 +7,7 @@ import ssl
 import msgspec
 
 from lottisync.entities import path
-from lottisync.entities.entity import HIGH, is_deleted
+from lottisync.entities.entity import DELETED_AT, HIGH, is_deleted
 from lottisync.problem import Problem
 from lottisync.relay import ledger
 from lottisync.relay.header import SPACE_BYTES
@@ -84,8 +84,11 @@ def write(space: Store, url: str, new_space: bytes, now: int, certificate: str =
     named = before.space if before is not None else new_space
     fields = {"url": parse_url(url), "space": named.hex(), "certificate": certificate}
     with space.transaction(now, HIGH) as tx:
-        tx.put(RECORD, SETTING, fields)
-    return Setting(fields["url"], named, certificate, before.credentials if before is not None else "")
+        switched_off = (held := tx.entity(RECORD)) is not None and is_deleted(held)
+        tx.put(RECORD, SETTING, {**fields, DELETED_AT: None} if switched_off else fields)
+    with space.reading() as reader:
+        credentials = ledger.credentials(reader)
+    return Setting(fields["url"], named, certificate, credentials)
 
 
 def use_credentials(space: Store, file: str, now: int) -> None:

@@ -10,6 +10,8 @@ from lottisync.relay.intake import Intake
 from lottisync.relay.locked import Locked
 from lottisync.relay.taking import Taking
 
+NOT_THE_FRAME = "a frame is not the one that its snapshot names"
+
 
 class _Frames:
     """`rest` are the frames to come: (store, name, hash). `taking` is the store that has some of its frames."""
@@ -52,7 +54,7 @@ class SnapshotIn:
         store, _, digest = frames.rest.pop(0)
         body = self._locked.body(name, parts, parts.rest) if hashlib.sha256(data).digest() == digest else None
         if body is None:
-            raise BadMessage("a frame is not the one that its snapshot names")
+            raise BadMessage(NOT_THE_FRAME)
         last = not any(one[0] == store for one in frames.rest)
         frame = content.decode(body, content.Frame)
         part = self._intake.take_frame(frames.entry, store, frames.taking, frame, now, last=last)

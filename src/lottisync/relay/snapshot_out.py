@@ -14,13 +14,21 @@ from lottisync.relay.lane import Lane, Publication
 from lottisync.relay.recording import Recording, framed
 from lottisync.store.snapshot import Snapshot
 
+DAY, HOUR = 24 * 3_600_000, 3_600_000
+SNAPSHOTS_A_DAY = 32
+"""A device says everything again because the relay has lost it, or because its log is long. The first doubles what lies
+there each time, so it is seldom; the second is up to the relay, which may lose everything for ever."""
+CACHE_KIB = 256
+"""What SQLite keeps of a store that is recorded: all of it is read once, and what a process was given once it mostly
+keeps (RELAY-901)."""
+
 
 def moments(device: Device, held: ExitStack) -> dict[str, Snapshot]:
     """A snapshot of every store, in the order of delivery. They are opened in the opposite order, so that an earlier
     store shows at least what a later one was written with (RELAY-14). `held` closes them."""
     snapshots = {}
     for name in reversed([*device.stores]):
-        snapshots[name] = device.stores[name].snapshot()
+        snapshots[name] = device.stores[name].snapshot(cache_kib=CACHE_KIB)
         held.callback(snapshots[name].close)
     return {name: snapshots[name] for name in device.stores}
 
@@ -68,12 +76,19 @@ class SnapshotOut:
     def running(self) -> bool:
         return self._frames is not None
 
+    def may_begin(self, now: int) -> bool:
+        """Whether it is not too often: what a relay loses again and again is given to it once an hour (RELAY-892)."""
+        with self._device.space.reading() as reader:
+            begun = [at for at in ledger.snapshots_begun(reader) if now - DAY < at <= now]
+        return len(begun) < SNAPSHOTS_A_DAY or now - begun[-1] >= HOUR
+
     def begin(self, epoch: Epoch, now: int) -> None:
         """Begin a snapshot of what is here now."""
         self.close()
         number = self._lane.last("snap") + 1
         with self._device.space.transaction(now, None) as tx:
             ledger.advance(tx, self._lane.id, "snap", (number, FIRST))
+            ledger.note_snapshot(tx, now, now - DAY)
         held = ExitStack()
         stores = {name: Recording(name, moment, {}) for name, moment in moments(self._device, held).items()}
         self._frames = _Frames(number, epoch, stores, held)

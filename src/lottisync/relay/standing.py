@@ -18,7 +18,8 @@ DAY = 86_400_000
 class Standing(msgspec.Struct, frozen=True, rename="camel"):
     """One device. `heard_at` is when it spoke last, by its own clock (ISO 8601; empty: never). `in_step` holds if both
     know the same of every store that both have, with equal digests; `lacking` is how many changes it has said that it
-    has, and that the relay does not hold; `silent` whether it has said nothing for `SILENT_DAYS`."""
+    has, and that the relay does not hold; `differs` whether
+    it knows the same of a store and holds something else; `silent` whether it has said nothing for `SILENT_DAYS`."""
 
     device: str
     name: str
@@ -26,6 +27,7 @@ class Standing(msgspec.Struct, frozen=True, rename="camel"):
     in_step: bool
     lacking: int
     silent: bool
+    differs: bool = False
 
     @property
     def text(self) -> Sentence:
@@ -35,13 +37,20 @@ class Standing(msgspec.Struct, frozen=True, rename="camel"):
         at = to_the_minute(self.heard_at)
         if self.lacking:
             return self._lacking(at)
+        if self.differs:
+            return Sentence(
+                "{name} knows the same as this device and holds something else, last heard at {at}. "
+                "Let both be up in one network: they compare, and mend it",
+                name=self.name,
+                at=at,
+            )
         if self.silent:
             if self.in_step:
                 return Sentence("nothing heard of {name} since {at}, when both were in step", name=self.name, at=at)
             return Sentence("nothing heard of {name} since {at}", name=self.name, at=at)
         if self.in_step:
             return Sentence("in step with {name} as of {at}", name=self.name, at=at)
-        return Sentence("{name} lacks changes of this device; last heard at {at}", name=self.name, at=at)
+        return Sentence("{name} had not all changes of this device when it spoke last, at {at}", name=self.name, at=at)
 
     def _lacking(self, at: str) -> Sentence:
         if self.lacking == 1:
@@ -68,7 +77,11 @@ def standing(device: Device, circle: Circle, states: States, now: int) -> list[S
         said = state.stores if state is not None else {}
         shared = said.keys() & summaries.keys()
         in_step = bool(shared) and all(said[name].summary == summaries[name] for name in shared)
+        differs = any(
+            said[name].summary.known == summaries[name].known and said[name].summary.digest != summaries[name].digest
+            for name in shared
+        )
         member = circle.roster.members[other]
         heard_at, silent = (iso(state.at), now - state.at > SILENT_DAYS * DAY) if state is not None else ("", True)
-        found.append(Standing(other, member.name, heard_at, in_step, states.lacks(other), silent))
+        found.append(Standing(other, member.name, heard_at, in_step, states.lacks(other), silent, differs))
     return sorted(found, key=lambda each: each.name)

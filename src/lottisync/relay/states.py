@@ -18,6 +18,8 @@ class States:
     def __init__(self, device: Device, keyring: Keyring, locked: Locked, heads: Heads, events: list[Event]) -> None:
         self._device, self._keyring, self._locked, self._heads, self._events = device, keyring, locked, heads, events
         self.last: dict[str, content.State] = {}
+        self.refused: set[Name] = set()
+        """What others have said that they could not use, until somebody looks at it."""
         self._numbers: dict[bytes, int] = {}
 
     def read(self, name: Name, parts: Parts, signer: str, now: int) -> None:
@@ -34,6 +36,8 @@ class States:
             state = content.decode(body, content.State)
             self._numbers[header.lane] = header.number
             self._heed(signer, state, now)
+            if signer != self._device.id:
+                self.refused.update(Name(*each) for each in state.refused)
 
     def _heed(self, device: str, state: content.State, now: int) -> None:
         self._heads.note({lane: (number, link) for lane, number, link in state.heads})

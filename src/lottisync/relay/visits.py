@@ -73,7 +73,7 @@ class Visits:
         self, device: Device, chance: Chance, report: Callable[[str, str], None], call: Caller = in_thread
     ) -> None:
         self._device, self._chance, self._report, self._call = device, chance, report, call
-        self._told = ""
+        self._said = ""
 
     async def run(self) -> None:
         """Until cancelled. Without a relay in the settings, look for one now and then."""
@@ -98,8 +98,10 @@ class Visits:
                 if all_of_it := anyio.current_time() >= look_at:
                     look_at = anyio.current_time() + VISIT_SECONDS
                 await self.visit(relay, participant, all_of_it=all_of_it)
-                self._told = ""
+                self._said = ""
                 await _either(relay, bell, look_at)
+            with anyio.move_on_after(LEAVING_SECONDS):  # those who come here hear where to go (RELAY-896)
+                await self.visit(relay, participant, leaving=True, all_of_it=False)
         except anyio.get_cancelled_exc_class():
             with (
                 anyio.move_on_after(LEAVING_SECONDS, shield=True),
@@ -187,9 +189,9 @@ class Visits:
 
     def _say_once(self, error: Exception) -> None:
         said = error.message if isinstance(error, Problem) else f"{type(error).__name__}: {error}".rstrip(": ")
-        if said != self._told:
+        if said != self._said:
             self._report("relay-away", f"the relay was not visited, and is tried again: {said}")
-        self._told = said
+        self._said = said
 
 
 async def _either(relay: "JetStream", bell: Bell, look_at: float) -> None:

@@ -6,6 +6,7 @@ Like `verdict`, this is for a person's side only.
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from lottisync.problem import Sentence
 from lottisync.review import effect, effect_write, saga
 from lottisync.review.action import Action, Unreadable
 from lottisync.review.change import ChangeItem
@@ -114,7 +115,7 @@ def _validated(desk: Desk, item: ChangeItem, edited_args: Mapping[str, Any] | No
         return edited.reason
     target = task_id if isinstance(proposed, Unreadable) else proposed.target(task_id)
     if args.get("id") != item.args.get("id") or edited.target(task_id) != target:
-        return "an edit changes the arguments, not what they are about"
+        return Sentence("an edit changes the arguments, not what they are about")
     return edited
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from lottisync.language import marked
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.review import record
 from lottisync.review.action import Actions
 from lottisync.review.change import ChangeDecision
@@ -119,7 +119,7 @@ class Act:
             view = item_view(journal, placed, lens)
         if view.shown == shown:
             return None
-        message = "it is not as it was shown: look at it again, then decide"
+        message = Sentence("it is not as it was shown: look at it again, then decide")
         return Outcome(placed.item.id, "stale", message, stale=view.stale_fields, view=view)
 
     def no_longer_open(self, placed: Placed) -> Outcome | None:
@@ -143,5 +143,6 @@ def already(placed: Placed) -> Outcome:
 def failed(item_id: str, problem: Exception) -> Outcome:
     """The outcome of an item that failed. Others go on."""
     if isinstance(problem, Problem):
-        return Outcome(item_id, "failed", problem.message)
-    return Outcome(item_id, "failed", f"it failed unexpectedly ({type(problem).__name__}: {problem})")
+        return Outcome(item_id, "failed", problem.sentence)
+    why = f"{type(problem).__name__}: {problem}"
+    return Outcome(item_id, "failed", Sentence("it failed unexpectedly ({why})", why=why))

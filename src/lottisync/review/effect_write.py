@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from lottisync.entities.entity import Entity
+from lottisync.problem import Sentence
 from lottisync.review import effect as effects
 from lottisync.review import undo
 from lottisync.review.action import Action, Actions, EffectWrite, TargetView, Unreadable
@@ -53,7 +54,7 @@ def take_effect(tx: Transaction, actions: Actions, placed: Placed, request: Saga
     sentence = summary_text(actions, item, request.args, target_view)
     effect_write = EffectWrite(task_id, placed.set.agent_id, item.operation_id, request.at, target_view, plan.writes)
     action.carry_out(tx, effect_write)
-    message = plan.withheld or ("it was so already" if plan.satisfied else "")
+    message = plan.withheld or (Sentence("it was so already") if plan.satisfied else "")
     return Done(Outcome(item.id, result, message), request.args, sentence, tx.knowledge(), result)
 
 
@@ -72,9 +73,9 @@ def take_back(tx: Transaction, actions: Actions, placed: Placed, request: SagaRe
         return Done(msgspec.structs.replace(outcome, result="stale", message=restoration.why_not), request.args)
     if not restoration.empty:
         undo.take_back(tx, item, restoration)
-    message = "what was changed since was left as it is" if restoration.stale else ""
+    message = Sentence("what was changed since was left as it is") if restoration.stale else Sentence("")
     if restoration.empty:
-        message = "there was nothing to write back"
+        message = Sentence("there was nothing to write back")
     return Done(msgspec.structs.replace(outcome, message=message), request.args, sentence, tx.knowledge())
 
 
@@ -85,7 +86,7 @@ def keep_effect(tx: Transaction, actions: Actions, placed: Placed) -> Done:
     args = None if isinstance(effect, Unreadable) else undo.reassert(tx, effect)
     confirmed = [head for head in placed.state.heads if head.verdict == ItemStatus.CONFIRMED]
     if args is None and not all(head.result == "no-op" for head in confirmed):
-        message = "its effect has not arrived here yet; synchronise first"
+        message = Sentence("its effect has not arrived here yet; synchronise first")
         return Done(Outcome(item.id, "failed", message), item.args)
     standing = item.args if args is None else {**prose(item), **args}
     sentence = summary_text(actions, item, standing, effects.read_target(actions, item, placed.set.task_id, tx))
@@ -111,7 +112,7 @@ def summary_text(actions: Actions, item: ChangeItem, args: Mapping[str, Any], ta
 def refusal(item: ChangeItem, plan: EffectPlan) -> Outcome | None:
     """Why a plan is not carried out: a register was written since, or it cannot be done at all. None if it can."""
     if plan.stale:
-        message = plan.obstacle or "it was changed since this was proposed"
+        message = plan.obstacle or Sentence("it was changed since this was proposed")
         return Outcome(item.id, "stale", message, stale=plan.stale)
     if plan.obstacle is not None:
         return Outcome(item.id, "failed", plan.obstacle)

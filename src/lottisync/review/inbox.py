@@ -93,7 +93,7 @@ class Inbox:
             rows = {
                 row.set_id: row for row in (*index.entries(reader, task_id), *index.resolved(reader, begun, task_id))
             }
-            lately = index.decided_since(reader, rows.values(), begun)
+            lately = index.decided_since(reader, begun)
             shown = self._views(reader, set(rows), now)
         return [one for one in shown if one.id in lately or _waits(one)]
 
@@ -107,17 +107,14 @@ class Inbox:
         with self._agents.reading() as agents:
             return {ident: agent_name(agents, ident) for ident in agent_ids}
 
-    def sets(self, ids: Collection[str], now: int) -> list[SetView]:
-        """These sets, oldest first."""
+    def opened(self, ids: Collection[str], now: int) -> tuple[list[SetView], list[ItemView]]:
+        """These sets, oldest first; and the items of all sets that were put off, or have expired."""
         with index.reading(self._agents, now) as reader:
-            return self._views(reader, set(ids), now)
-
-    def put_aside(self, now: int) -> list[ItemView]:
-        """The items that were put off, and those that have expired."""
-        with index.reading(self._agents, now) as reader:
+            sets = self._views(reader, set(ids), now)
             aside = index.aside(reader)
             found = self._views(reader, aside, now) if aside else []
-        return [item for one in found for item in one.items if item.status == ItemStatus.DEFERRED or item.expired]
+        put_aside = [item for one in found for item in one.items if item.status == ItemStatus.DEFERRED or item.expired]
+        return sets, put_aside
 
     def verdicts_on(self, item_id: str, now: int) -> tuple[ChangeDecision, ...]:
         """The decisions that count on an item, oldest first: several, if devices decided differently. Raises `Problem`

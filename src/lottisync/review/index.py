@@ -83,7 +83,7 @@ def refresh(agents: Store, now: int) -> None:
     with agents.reading() as reader:
         behind = bool(_changes(reader, 1) or _lapsed(reader, now))
     if behind:
-        with agents.transaction(now, None) as tx:
+        with agents.caching(now) as tx:
             _catch_up(tx, now)
 
 
@@ -106,7 +106,7 @@ def reading(agents: Store, now: int) -> Iterator[Reader]:
 
 def rebuild(agents: Store, now: int) -> None:
     """Compute all rows again."""
-    with agents.transaction(now, None) as tx:
+    with agents.caching(now) as tx:
         tx.execute("delete from change_set_index")
         begin_again(tx, CONSUMER)
         _catch_up(tx, now)
@@ -165,14 +165,27 @@ def resolved(reader: Reader, since: str, task_id: str | None = None) -> list[Ind
     return _entries(reader, where, tuple(bindings))
 
 
-def decided_since(reader: Reader, rows: Iterable[IndexRow], since: str) -> set[str]:
-    """Those of some sets on which something was decided at `since` (ISO 8601) or later."""
-    return {row.set_id for row in rows if row.decisions != "[]" and _was_decided(reader, row, since)}
+def decided_since(reader: Reader, since: str) -> set[str]:
+    """The sets on which something was decided at `since` (ISO 8601) or later."""
+    found: set[str] = set()
+    for decision, task_id in lookups.made_since(reader, DECISION, since):
+        found |= {row.set_id for row in _entries(reader, "task_id = ? and instr(decisions, ?)", (task_id, decision))}
+    return found
 
 
-def _was_decided(reader: Reader, row: IndexRow, since: str) -> bool:
-    known = (_decision(reader, ident) for ident in msgspec.json.decode(row.decisions, type=list[str]))
-    return any(decision is not None and decision.created_at >= since for decision in known)
+def open_sets(reader: Reader) -> list[str]:
+    """The sets in which something waits or is contested."""
+    return [ident for (ident,) in reader.local("select set_id from change_set_index where open = 1 and not settled")]
+
+
+def position(reader: Reader) -> int:
+    """Up to where in the change feed the index is right."""
+    return reader.cursor(CONSUMER)
+
+
+def concerned(reader: Reader, after: int) -> set[str]:
+    """The tasks of the sets and decisions that were written behind that position of the feed."""
+    return set(_tasks_of(reader, _all_changes(reader, after)))
 
 
 def aside(reader: Reader) -> set[str]:
@@ -181,11 +194,6 @@ def aside(reader: Reader) -> set[str]:
     return {
         row.set_id for row in maybe if any(item.status == ItemStatus.DEFERRED or item.expired for item in items_of(row))
     }
-
-
-def feed_positions(reader: Reader) -> dict[str, int]:
-    """Where each set that is not settled stands in the change feed: another position if it was written again."""
-    return lookups.feed_positions(reader, "select set_id from change_set_index where not settled")
 
 
 def waiting(agents: Store, now: int, task_id: str | None = None) -> int:
@@ -285,8 +293,7 @@ def _changes(reader: Reader, limit: int, after: int | None = None) -> list[Chang
     return reader.changes(reader.cursor(CONSUMER) if after is None else after, limit)
 
 
-def _all_changes(reader: Reader) -> Iterator[Change]:
-    after = None
+def _all_changes(reader: Reader, after: int | None = None) -> Iterator[Change]:
     while changes := _changes(reader, BATCH, after):
         yield from changes
         after = changes[-1].feed

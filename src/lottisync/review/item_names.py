@@ -54,15 +54,26 @@ def meant(reader: Reader, name: str) -> list[str]:
             candidates=candidates,
         )
     if not sets:
-        raise _unknown(name)
-    first = int(found[2])
-    wanted = [item_id(sets[0], number) for number in range(first, int(found[3] or first) + 1)]
-    there = {item.id for item in one_set(reader, wanted[0]).items} if wanted else set()
-    if not wanted or not there.issuperset(wanted):
-        raise _unknown(name)
+        raise Problem(
+            "unknown-id", "no proposal has the name {name!r}. A name looks like k7f2.3", hint="review", name=name[:80]
+        )
+    first, last = int(found[2]), int(found[3] or found[2])
+    if last < first:
+        raise Problem("bad-value", "{name!r} begins after its end. A range looks like k7f2.2-5", name=name[:80])
+    wanted = [item_id(sets[0], number) for number in range(first, last + 1)]
+    there = {item.id for item in one_set(reader, wanted[0]).items}
+    missing = [f"{found[1]}{ident[len(sets[0]) :]}" for ident in wanted if ident not in there]
+    if missing:
+        raise Problem(
+            "unknown-id",
+            "the set {set} has no item {missing}. Nothing was done",
+            hint="review",
+            set=found[1],
+            missing=_first(missing),
+        )
     return wanted
 
 
-def _unknown(name: str) -> Problem:
-    text = f"no proposal has the name {name[:80]!r}. A name looks like k7f2.3"
-    return Problem("unknown-id", "{text}", hint="review", text=text)
+def _first(names: list[str]) -> str:
+    """The first few names, and that there are more."""
+    return ", ".join(names[:MAX_CANDIDATES]) + (", …" if len(names) > MAX_CANDIDATES else "")

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from lottisync import wording
 from lottisync.causality.digest import sha256
 from lottisync.entities import canonical
 from lottisync.entities.version import Damaged
@@ -72,7 +73,7 @@ class ItemView(msgspec.Struct, frozen=True, rename="camel"):
 
 class Lens(NamedTuple):
     """What the view of an item is built from: the registry, the ledger, the errors of failed sagas by operation, the
-    agents' names and policies, and the reader's language."""
+    agents' names and policies, and the reader's language. `titles` are those of the tasks that were read."""
 
     actions: Actions
     ledger: Ledger
@@ -81,9 +82,12 @@ class Lens(NamedTuple):
     policy: Mapping[str, Policy]
     language: str
     short: Mapping[str, str]
+    titles: dict[str, str]
 
     def task_title(self, journal: Reader, task_id: str) -> str:
-        return task_title(journal, task_id)
+        if task_id not in self.titles:
+            self.titles[task_id] = task_title(journal, task_id)
+        return self.titles[task_id]
 
 
 def task_title(journal: Reader, task_id: str) -> str:
@@ -110,11 +114,15 @@ def lens_of(
     return Lens(
         actions,
         ledger,
-        dict(agents.local("select operation_id, last_error from saga_log where status = 'failed'")),
+        {
+            operation: wording.of_column(why)
+            for operation, why in agents.local("select operation_id, last_error from saga_log where status = 'failed'")
+        },
         {ident: agent_name(agents, ident) for ident in proposers},
         {ident: policy_of(agents, ident, sovereignty) for ident in proposers},
         language,
         {ident: short(agents, ident) for ident in named},
+        {},
     )
 
 
@@ -164,7 +172,22 @@ def item_view(journal: Reader, placed: Placed, lens: Lens) -> ItemView:
         superseded_by=state.superseded_by,
         supersedes=placed.item.supersedes,
     )
-    return msgspec.structs.replace(view, shown=_digest(view, placed, seen))
+    return msgspec.structs.replace(_as_taken(view, placed, lens, seen), shown=_digest(view, placed, seen))
+
+
+def _as_taken(view: ItemView, placed: Placed, lens: Lens, seen: _Seen) -> ItemView:
+    """The view of an item that the person edited: with the values that took effect (REV-950). The digest is that of the
+    proposal, so that the person's own verdict leaves a page valid."""
+    taken = placed.taken
+    if taken is placed.item:
+        return view
+    target_view = seen.target_view
+    action = lens.actions.read(taken.tool_name, taken.args, edits=placed.item.args)
+    return msgspec.structs.replace(
+        view,
+        summary=lens.ledger.summary(lens.actions, taken, target_view, language=lens.language, edits=placed.item.args),
+        changes=[] if isinstance(action, Unreadable) else action.changes(target_view, seen.name),
+    )
 
 
 def _look(journal: Reader, placed: Placed, lens: Lens) -> _Seen:
@@ -178,7 +201,7 @@ def _look(journal: Reader, placed: Placed, lens: Lens) -> _Seen:
     try:
         target_view = action.read_target(journal, task_id)
     except Damaged as problem:  # it is shown all the same, with the reason, and hides no other item
-        return _Seen(None, TargetView(), EffectPlan({}, [], problem.message), None, waits)
+        return _Seen(None, TargetView(), EffectPlan({}, [], problem.sentence), None, waits)
     plan = EffectPlan({}, [])
     if not state.decided and not waits:
         plan = effect.plan(action, target_view, task_id, item.base, lens.policy[placed.set.agent_id])
@@ -203,7 +226,7 @@ def _digest(view: ItemView, placed: Placed, seen: _Seen) -> str:
         [[change.path, change.before, change.after] for change in view.changes],
         [[field.entity, field.path, field.value, [list(dot) for dot in field.dots]] for field in held],
         [[cited.id, cited.text] for cited in view.cited],
-        [view.task_title, seen.name, view.depends_on, view.error],
+        [view.task_title, seen.name, view.depends_on, None if view.error is None else str(view.error)],
     ]
     return f"{_sha256(content)}.{_sha256(sorted(head.id for head in placed.state.heads))}"
 

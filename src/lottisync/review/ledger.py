@@ -13,7 +13,7 @@ import msgspec
 from lottisync.entities.entity import Entity
 from lottisync.entities.version import BadVersion, validated_id
 from lottisync.entities.view import view
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.review import proposal
 from lottisync.review.action import Action, Actions, TargetView, Unreadable
 from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
@@ -24,7 +24,9 @@ from lottisync.store.damage import Unread
 from lottisync.store.reader import Reader
 
 SET, DECISION = "changeSet", "changeDecision"
-UNDECIDABLE = "a decision on this is damaged on this device. It cannot be decided until another device has supplied it"
+UNDECIDABLE = Sentence(
+    "a decision on this is damaged on this device. It cannot be decided until another device has supplied it"
+)
 
 
 class UnreadDecision(NamedTuple):
@@ -43,6 +45,12 @@ class Placed(NamedTuple):
     ordinal: int
     item: ChangeItem
     state: ItemState
+
+    @property
+    def taken(self) -> ChangeItem:
+        """The item as it was confirmed: with the values that the person gave it."""
+        edited = next((head for head in self.state.heads if head.verdict == "confirmed" and head.edited), None)
+        return self.item if edited is None else msgspec.structs.replace(self.item, args=edited.args)
 
 
 def shows_all(placed: Placed) -> bool:

@@ -10,9 +10,9 @@ import msgspec
 
 from lottisync.review import effect
 from lottisync.review.action import Actions, Unreadable
-from lottisync.review.change import ChangeDecision, ChangeItem
+from lottisync.review.change import ChangeDecision
 from lottisync.review.item_names import short
-from lottisync.review.ledger import Ledger, Placed, agent_name
+from lottisync.review.ledger import Ledger, agent_name
 from lottisync.store.store import Store
 
 
@@ -59,7 +59,7 @@ def proposal_records(
             if about is not None and (isinstance(action, Unreadable) or not action.is_about(about)):
                 continue
             target_view = effect.read_target(actions, item, placed.set.task_id, reader)
-            taken = _in_effect(placed)
+            taken = placed.taken
             edits = None if taken is item else item.args
             found.append(
                 ProposalRecord(
@@ -79,12 +79,6 @@ def proposal_records(
                 )
             )
     return found
-
-
-def _in_effect(placed: Placed) -> ChangeItem:
-    """The item as it was confirmed: with the values that the person gave it."""
-    edited = next((head for head in placed.state.heads if head.verdict == "confirmed" and head.edited), None)
-    return placed.item if edited is None else msgspec.structs.replace(placed.item, args=edited.args)
 
 
 def decisions(agents: Store, task_id: str) -> list[ChangeDecision]:

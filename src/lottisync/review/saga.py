@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from lottisync import wording
 from lottisync.review.change import ChangeItem, SeenField
 from lottisync.review.decision import Twin
 from lottisync.review.ledger import Placed
@@ -162,11 +163,11 @@ def complete(tx: Transaction, operation: str, request: SagaRequest, witness: Wit
     return True
 
 
-def fail(tx: Transaction, operation: str, message: str, now: int) -> None:
+def fail(tx: Transaction, operation: str, why: str, now: int) -> None:
     """Close a saga that came to nothing, with the error to be shown with the item."""
     tx.execute(
         "update saga_log set status = 'failed', last_error = ?, updated_at = ? where operation_id = ?",
-        (message, iso(now), operation),
+        (wording.column(why), iso(now), operation),
     )
 
 

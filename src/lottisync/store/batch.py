@@ -79,7 +79,7 @@ class Batches(Rows):
         self._insert(INSERT_COMPONENT, self._components(new.clocks))
         self._feed += len(ids)
         self._n += len(ids)
-        self._sum += sum(map(_number, hashes))
+        self._sum += _total(hashes)
         self._absent.difference_update(ids)
         self.changed = True
         return hashes
@@ -143,8 +143,8 @@ class Batches(Rows):
                     if past:
                         ended.append((number, past, n))
         self._reach(incoming.clocks[at] for at, *_ in taken)
-        self._sum += sum(_number(version_hash) for _, _, _, version_hash, _ in taken)
-        self._sum -= sum(_number(row.hash) for _, row, *_ in taken)
+        self._sum += _total(version_hash for _, _, _, version_hash, _ in taken)
+        self._sum -= _total(row.hash for _, row, *_ in taken)
         self.changed = True
         self._insert(INSERT_COMPONENT, begun)
         self._connection.executemany(DELETE_COMPONENT, ended).fetchall()
@@ -198,6 +198,11 @@ class Batches(Rows):
             for n, clock in enumerate(clocks, self._n + 1)
             for host, counter in clock.items()
         ]
+
+
+def _total(hashes: Iterable[bytes]) -> int:
+    """The sum of hashes, as the digest is one."""
+    return sum(map(_number, hashes))
 
 
 @lru_cache(maxsize=64)

@@ -79,7 +79,8 @@ def _connected(path: Path, vfs: str | None, *, create: bool, alone: bool = False
             # Otherwise SQLite plans many statements again when they are given another value, which costs more than it.
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             _make_durable(connection, path)
-            _make_roomy(connection)
+            bound_cache(connection)
+            connection.execute(f"pragma wal_autocheckpoint={CHECKPOINT_PAGES}").fetchall()
         except BaseException:
             connection.close()
             raise
@@ -102,10 +103,9 @@ def _make_durable(connection: apsw.Connection, path: Path) -> None:
             )
 
 
-def _make_roomy(connection: apsw.Connection) -> None:
+def bound_cache(connection: apsw.Connection, kib: int = CACHE_KIB) -> None:
     """Room for the indexes of some hundred thousand entities. It is only taken when so many pages are touched."""
-    connection.execute(f"pragma cache_size=-{CACHE_KIB}").fetchall()
-    connection.execute(f"pragma wal_autocheckpoint={CHECKPOINT_PAGES}").fetchall()
+    connection.execute(f"pragma cache_size=-{kib}").fetchall()
 
 
 class explained:  # noqa: N801 - reads like the function that it would be if that were not three times as slow

@@ -15,18 +15,23 @@ import os
 from pathlib import Path
 
 FALLBACK_SECONDS = 1.0
+TOGETHER = 4096
+"""Rings that are taken at a time."""
+_OWN: set[Path] = set()
+"""The bells that this process listens to."""
 UNHURRIED_SECONDS = 10.0
 """The same for a listener whose work can wait: each look of an idle daemon costs time of the processor."""
 
 
 def ring(bells: Path) -> None:
     """Tell every listener that something was committed. Never blocks, never fails: it comes after the commit, and an
-    error would tell the writer that nothing was written."""
+    error would tell the writer that nothing was written. Other processes hear it first: a thread of this one that wakes
+    would run now, and they would wait for it."""
     try:
         paths = [path for path in bells.iterdir() if not path.name.startswith(".")]
     except OSError:  # no listener has ever been here, or the folder cannot be read just now
         return
-    for path in paths:
+    for path in sorted(paths, key=_OWN.__contains__):
         try:
             pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
         except OSError as error:
@@ -65,6 +70,7 @@ class Bell:
         # Our own writing end keeps the pipe from reading as "closed" whenever the last ringer has left.
         self._keep = os.open(opening, os.O_WRONLY | os.O_NONBLOCK)
         opening.rename(self._path)
+        _OWN.add(self._path)
 
     def fileno(self) -> int:
         return self._pipe
@@ -72,10 +78,11 @@ class Bell:
     def clear(self) -> None:
         """Take all rings that are waiting."""
         with contextlib.suppress(BlockingIOError):
-            while os.read(self._pipe, 4096):
+            while len(os.read(self._pipe, TOGETHER)) == TOGETHER:
                 pass
 
     def close(self) -> None:
+        _OWN.discard(self._path)
         with contextlib.suppress(OSError):
             self._path.unlink()
         os.close(self._pipe)

@@ -9,6 +9,8 @@ The number of the disk is left out: many systems number their disks again at eve
 
 from pathlib import Path
 
+COPY = "copy"
+"""What a copy has that a store made of itself: no file has this identity."""
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 

@@ -83,6 +83,8 @@ class Fingerprints:
         for kept in reader.quarantined():
             self._kept.setdefault(kept.version.id, []).append(kept)
         self.damaged: list[str] = []
+        self.damaged_rows: list[int] = []
+        """The numbers of the rows among them: a damaged id names none."""
         self._hidden = 0
         """What the stored hashes and marks of the damaged ones add to the digest beyond their content."""
         total = reader.count() + sum(map(len, self._kept.values()))
@@ -163,6 +165,7 @@ class Fingerprints:
                 weight = None if clean or stood_for else int.from_bytes(content_hash, "big")
                 if content_hash != stored or clean != marked:
                     self.damaged.append(row.id)
+                    self.damaged_rows.append(last)
                     self._hidden += (0 if marked or stood_for else int.from_bytes(stored, "big")) - (weight or 0)
                 yield last, row.id, weight
         for held in self._kept.values():

@@ -16,7 +16,7 @@ from lottisync.causality import vector_clock
 from lottisync.causality.digest import sha256
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
-from lottisync.entities import version
+from lottisync.entities import canonical, version
 from lottisync.entities.entity import is_clean_tombstone
 from lottisync.entities.version import Damaged
 from lottisync.store import damage, tables
@@ -66,14 +66,19 @@ def note(tx: Merge, device: str, knowledge: Clock, *, direct: bool) -> None:
     numbers = {
         host: number for number, host in tx.local("select n, host from hosts where n in (select host from chain)")
     }
-    noted = acknowledged(tx).get(device, {})
+    noted = {
+        Host(host): known
+        for host, known in tx.local(
+            "select h.host, t.known from acknowledged t join hosts h on h.n = t.host where t.device = ?", (device,)
+        )
+    }
     known_here = {host: known for host, known in knowledge.items() if host in numbers}
     after = known_here if direct else vector_clock.merge(noted, known_here)
     if noted == after:
         return
     tx.execute("delete from acknowledged where device = ?", (device,))
-    for host, known in after.items():
-        tx.execute("insert into acknowledged values (?, ?, ?)", (device, numbers[host], known))
+    rows = canonical.encode_normal([[numbers[host], known] for host, known in after.items()]).decode()
+    tx.execute("insert into acknowledged select ?, value ->> 0, value ->> 1 from json_each(?)", (device, rows))
 
 
 def waited_for(name: str, stores: Mapping[str, Store], active: Iterable[str]) -> set[str]:

@@ -6,6 +6,9 @@ that a peer whose clock is that wrong can still be read. What is computed with d
 says, or that somebody stored, goes through this module, and ends at the same limits.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 
@@ -13,6 +16,20 @@ LAST = 253_402_300_799_999
 """9999-12-31T23:59:59.999Z."""
 _LAST_THERE = LAST - 2 * 86_400_000
 """No zone is a whole day from UTC. So each can say this time, and has a day after it."""
+
+
+_WALL: ContextVar[tzinfo | None] = ContextVar("wall", default=None)
+"""The zone of the clock that the reader looks at; None is this machine's."""
+
+
+@contextmanager
+def by_the_clock_of(zone: tzinfo | None) -> Iterator[None]:
+    """Within it, times are said and read by the clock of that zone: a reader may be in another than this machine."""
+    before = _WALL.set(zone)
+    try:
+        yield
+    finally:
+        _WALL.reset(before)
 
 
 def iso(millis: int) -> str:
@@ -39,9 +56,17 @@ def millis(text: str) -> int:
 
 
 def there(millis: int, zone: tzinfo | None = None) -> datetime:
-    """What the clock on the wall says in that zone (None: in this machine's) at an instant in milliseconds, of any
+    """What the clock on the wall says in that zone (None: that of the reader) at an instant in milliseconds, of any
     size (ENT-570)."""
-    return datetime.fromtimestamp(max(0, min(millis, _LAST_THERE)) / 1000, UTC).astimezone(zone)
+    at = datetime.fromtimestamp(max(0, min(millis, _LAST_THERE)) / 1000, UTC)
+    return at.astimezone(zone if zone is not None else _WALL.get())
+
+
+def from_there(clock: datetime) -> int:
+    """The inverse: the instant in milliseconds at which the reader's clock says that day and time; `ValueError` or
+    `OverflowError` beyond the limits."""
+    zone = _WALL.get()
+    return millis((clock.astimezone() if zone is None else clock.replace(tzinfo=zone)).isoformat())
 
 
 def holds_instant(register: str) -> bool:
@@ -50,7 +75,7 @@ def holds_instant(register: str) -> bool:
 
 
 def to_the_minute(instant: str) -> str:
-    """An instant as the clock on this device's wall shows it: `2026-03-01 14:00`; a text that is none, as it stands."""
+    """An instant as the clock on the reader's wall shows it: `2026-03-01 14:00`; any other text as it stands."""
     try:
         return f"{there(millis(instant)):%Y-%m-%d %H:%M}"
     except ValueError:

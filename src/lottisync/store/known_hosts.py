@@ -83,13 +83,16 @@ def head(host: str, known: int, last: int, value: bytes) -> int:
 
 class OwnHost(NamedTuple):
     """The store's own host, how many writes it has made, and its chain's value at the last of them; the digest, and
-    the sum of the marks of the other hosts as the file has it."""
+    the sum of the marks of the other hosts as the file has it; how many fork nodes are known, and whether anything was
+    forgotten."""
 
     host: Host
     counter: int
     value: bytes
     digest: bytes
     marks: bytes
+    forks: int
+    forgets: bool
 
 
 class ReadPoint(NamedTuple):

@@ -75,11 +75,15 @@ def made_at(reader: Reader, chosen: str, bindings: Sequence[str] = ()) -> list[t
     return [(str(at), str(ident)) for at, ident in rows]
 
 
-def feed_positions(reader: Reader, chosen: str) -> dict[str, int]:
-    """The positions in the change feed of the entities whose ids the query `chosen` gives."""
+def made_since(reader: Reader, type_name: str, since: str) -> list[tuple[str, str]]:
+    """(id, subtype) of the live entities of a type that were made at `since` (ISO 8601) or later."""
     entities, _ = tables.names(reader.schema)
-    rows = reader.local(f"select id, feed from {entities} where id in ({chosen})")
-    return {str(ident): int(feed) for ident, feed in rows}
+    rows = reader.local(
+        f"""select cast(id as blob), cast(subtype as blob) from {entities}
+            where type = ? and created_at >= ? and deleted_at is null""",
+        (type_name, since),
+    )
+    return [(ident.decode(errors="replace"), (held or b"").decode(errors="replace")) for ident, held in rows]
 
 
 def subtypes(reader: Reader, type_name: str) -> set[str]:

@@ -41,10 +41,10 @@ def sound(reader: Reader, ids: Iterable[str]) -> list[Version]:
     return found
 
 
-def still_damaged(reader: Reader, ids: Iterable[str]) -> list[str]:
-    """Those of the rows whose content does not have its stored hash."""
-    rows = [damage.raw_row(reader, entity_id) for entity_id in dict.fromkeys(ids)]
-    return [row.version.id for row in rows if row is not None and row.version.hash() != row.hash]
+def still_damaged(reader: Reader, numbers: Iterable[int]) -> list[int]:
+    """Those of the rows with these numbers whose content does not have its stored hash."""
+    rows = [found[0] for n in numbers if (found := damage.row_at(reader, n)) is not None]
+    return [row.n for row in rows if row.version.hash() != row.hash]
 
 
 def mend(tx: Merge, versions: Iterable[tuple[Version, Entity]]) -> int:
@@ -140,9 +140,28 @@ def repair(tx: Merge, same_there: Container[str] = (), *, ids: Iterable[str] | N
             tx.replace(entity)
             repaired += 1
     if ids is None:
-        _index_anew(tx)
+        _index_again(tx)
         tx.recount()
     return repaired
+
+
+def name_again(tx: Merge, numbers: Iterable[int], others: Iterable[str] = ()) -> list[str]:
+    """Of the rows with these numbers, put those right of which nothing but the id is damaged (MEND-881). What such a
+    row holds is joined with what is here under its own id: a peer may have supplied that before. Gives these ids."""
+    tried, named = sorted(others), []
+    for n in numbers:
+        found = damage.row_at(tx, n)
+        if found is None or found[0].version.hash() == found[0].hash:
+            continue
+        made = damage.under_own_id(*found, tried)
+        entity = _readable(made) if made is not None else None
+        if made is not None and entity is not None:
+            tx.remove_row(found[0])
+            tx.apply([(made, entity)])
+            named.append(made.id)
+    if named:
+        tx.recount()
+    return named
 
 
 def accept(tx: Transaction, entity_id: str) -> Dot:
@@ -267,7 +286,7 @@ def _stored(reader: Reader, rows: list[tuple[Any, ...]]) -> list[_Stored]:
     ]
 
 
-def _index_anew(tx: Merge) -> None:
+def _index_again(tx: Merge) -> None:
     """Every component of every clock that can be read, and no other. Of a damaged row the index itself is the better
     witness."""
     witnessed = _witnessed(tx)

@@ -19,7 +19,8 @@ from lottisync.store.known_hosts import KnownHosts, Latest, OwnHost
 from lottisync.store.quarantine import Kept
 
 _ONE_ROW = f"select n, {tables.BYTES_COLUMNS}, hash, clean_tombstone from rows where id = ?"
-_OWN = f"""select s.host, s.counter, {known_hosts.OWN_VALUE}, s.digest, s.moment, s.marks
+_OWN = f"""select s.host, s.counter, {known_hosts.OWN_VALUE}, s.digest, s.moment, s.marks,
+        (select count(*) from forks), exists (select 1 from forgotten)
     from state s left join hosts h on h.host = s.host"""
 _DOCUMENT = "cast(id as blob), cast(type as blob), cast(serialized as blob), deleted_at is not null"
 """The fields of a `Document`."""
@@ -136,10 +137,11 @@ class Reader:
 
     def hosts(self) -> tuple[OwnHost, KnownHosts]:
         """What is known of the own host, and of all others."""
-        ((host, counter, value, digest, moment, marks),) = self._rows(_OWN)
+        ((host, counter, value, digest, moment, marks, forks, forgets),) = self._rows(_OWN)
         found = known_hosts.read(self._connection, self._latest.hosts, Host(host), moment, marks)
         self._latest.hosts = found
-        return OwnHost(Host(host), counter, bytes(value or b""), bytes(digest), bytes(marks)), found
+        own = OwnHost(Host(host), counter, bytes(value or b""), bytes(digest), bytes(marks), forks, bool(forgets))
+        return own, found
 
     def host_faults(self) -> list[str]:
         """What is wrong with the numbers that are kept of the hosts."""

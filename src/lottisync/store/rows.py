@@ -11,7 +11,6 @@ first.
 """
 
 from collections.abc import Callable, Iterable
-from itertools import filterfalse
 from typing import Any, NamedTuple, Never
 
 import apsw
@@ -22,7 +21,7 @@ from lottisync.causality.hlc import Hlc
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical, version
 from lottisync.entities.entity import DELETED_AT, Entity, has_conflict
-from lottisync.entities.registers import Registers
+from lottisync.entities.registers import Registers, lookup
 from lottisync.entities.schema import EntityType, StoreSchema
 from lottisync.entities.version import Version
 from lottisync.problem import Problem
@@ -213,10 +212,11 @@ class Rows(Reader):
     def _load(self, ids: Iterable[str]) -> dict[str, Row]:
         """The rows of many entities at once. Which of them have no row is known then, too; most of an import or a first
         round has none. Of what waits in the buffer nothing is said."""
-        unknown = set(filter(str.isascii, filterfalse(self._buffer.holds, ids)))
+        unknown = wanted = set(filter(str.isascii, self._buffer.without(ids)))
         found: dict[str, Row] = {}
         for table in (self._entities, self._links):
-            wanted = unknown - found.keys()
+            if found:
+                wanted = unknown - found.keys()
             if not wanted or not self._has_between(table, min(wanted), max(wanted)):
                 continue
             listed = canonical.encode_normal(sorted(wanted)).decode()
@@ -224,7 +224,7 @@ class Rows(Reader):
             for n, *parts, stored_hash, clean in rows:
                 made = raw_version(*parts)
                 found[made.id] = Row(n, made, stored_hash, bool(clean))
-        self._absent |= unknown - found.keys()
+        self._absent |= unknown - found.keys() if found else unknown
         return found
 
     def _has_between(self, table: str, first: str, last: str) -> bool:
@@ -357,7 +357,8 @@ class Rows(Reader):
             if not held:
                 continue
             now = after.registers.get(p, ())
-            gone = [each for each in held if each not in now]
+            here = lookup(now)
+            gone = [each for each in held if each not in here]
             if gone:
                 by_host, by_counter = (now[0].stamp.host, now[0].stamp.counter) if now else ("", 0)
                 kept = [(before.id, p, *held.stamp, held.value, by_host, by_counter) for held in gone]
@@ -391,8 +392,11 @@ class Rows(Reader):
     def remove(self, entity_id: str) -> None:
         """Take an entity's row away, and all that is kept in step with it; what was overwritten stays."""
         row = damage.raw_row(self, entity_id)  # which inserts what is gathered
-        if row is None:
-            return
+        if row is not None:
+            self.remove_row(row)
+
+    def remove_row(self, row: Row) -> None:
+        """The same of a row that is in the table."""
         self._sum -= self._weight(row)
         if row.version.hash() == row.hash:
             for host, counter in row.version.read_clock().items():

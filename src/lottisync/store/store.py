@@ -26,8 +26,8 @@ from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
 from lottisync.store import description, doorbell, fork, tables
-from lottisync.store.database import APPLICATION_ID, BUSY_MILLIS, FORMAT, connect, explained
-from lottisync.store.file_identity import file_identity
+from lottisync.store.database import APPLICATION_ID, BUSY_MILLIS, FORMAT, bound_cache, connect, explained
+from lottisync.store.file_identity import COPY, file_identity
 from lottisync.store.host_names import restore_host_names, restore_own_name, restore_parents
 from lottisync.store.known_hosts import Latest
 from lottisync.store.merge import Merge
@@ -170,6 +170,20 @@ class Store:
             doorbell.ring(self._bells)
 
     @contextlib.contextmanager
+    def caching(self, now: int) -> Iterator[Merge]:
+        """A transaction for local tables whose rows can be computed again. It is committed as any other, but the disk
+        is not waited for (STORE-870): a power cut may take it back, and nothing that was committed otherwise."""
+        with self._turn, explained(self.file):
+            self.settle(now)
+            durable = self._connection.pragma("synchronous")
+            self._connection.pragma("synchronous", "normal")
+            try:
+                with self._committed(now, None) as tx:
+                    yield tx
+            finally:
+                self._connection.pragma("synchronous", durable)
+
+    @contextlib.contextmanager
     def draft(self, now: int) -> Iterator[Merge]:
         """A transaction that is never committed: for what has to be computed in tables on a disk that takes nothing."""
         with self._turn, explained(self.file):
@@ -217,24 +231,31 @@ class Store:
                 finally:
                     self._rollback()
 
-    def snapshot(self) -> Snapshot:
-        """The store at one moment, held on a separate connection until closed; writers go on meanwhile."""
+    def snapshot(self, *, cache_kib: int | None = None) -> Snapshot:
+        """The store at one moment, held on a separate connection until closed; writers go on meanwhile. `cache_kib` is
+        for who reads all of it once: SQLite keeps no more than that of what was read."""
         try:
             connection = self._resting.pop()
         except IndexError:
             connection = connect(self.file, vfs=self._vfs)
         try:
-            return Snapshot(self.schema, connection, self.file, self._rest, self._hosts)
+            if cache_kib is not None:
+                bound_cache(connection, cache_kib)
+            rest = self._rest if cache_kib is None else self._rest_unbounded
+            return Snapshot(self.schema, connection, self.file, rest, self._hosts)
         except BaseException:
             connection.close()
             raise
 
     def copy_to(self, file: Path) -> bytes:
-        """Write this store's present moment into a new file, while others write; returns the digest of that moment."""
+        """Write this store's present moment into a new file, while others write; returns the digest of that moment.
+
+        The new file says of itself that it is a copy (COPY-940)."""
         with explained(self.file), self._copied_from() as source, closing(apsw.Connection(str(file))) as target:
             ((digest,),) = source.execute("select digest from state").fetchall()
             with target.backup("main", source, "main") as copying:
                 copying.step()
+            target.execute("update state set file_identity = ?", (COPY,)).fetchall()
             return bytes(digest)  # type: ignore[arg-type]
 
     @contextmanager
@@ -255,13 +276,18 @@ class Store:
 
     def _rest(self, connection: apsw.Connection) -> None:
         """Keep the connection of a snapshot that was closed for the next one: every live update takes one of each
-        store, and opening it costs more than the update. If a large round has filled its cache, it is closed."""
+        store, and opening it costs more than the update. If a large round has filled its cache, it is closed. So it is
+        if SQLite has ended its transaction, as it does after an I/O error (STORE-941)."""
         filled, _ = connection.status(apsw.SQLITE_DBSTATUS_CACHE_USED)
-        if self._closed or self._resting or filled > RESTING_BYTES:
+        if self._closed or self._resting or filled > RESTING_BYTES or not connection.in_transaction:
             connection.close()
             return
         connection.execute("rollback").fetchall()
         self._resting.append(connection)
+
+    def _rest_unbounded(self, connection: apsw.Connection) -> None:
+        bound_cache(connection)
+        self._rest(connection)
 
     def log(self) -> tuple[int, int] | None:
         """Size and time of the log, of which something may not be in the file yet; None if it is empty."""

@@ -5,6 +5,7 @@ statement by statement. A read flushes first, so that no reader sees a differenc
 """
 
 from collections.abc import Iterable
+from itertools import filterfalse
 from typing import Any
 
 import apsw
@@ -37,6 +38,10 @@ class WriteBuffer:
     def holds(self, entity_id: str) -> bool:
         """Whether a row of this entity waits here."""
         return entity_id in self._entities
+
+    def without(self, ids: Iterable[str]) -> Iterable[str]:
+        """Those of the entities of which no row waits here."""
+        return filterfalse(self._entities.__contains__, ids) if self._entities else ids
 
     def add(self, statement: str, row: Values) -> None:
         self._rows.setdefault(statement, []).append(row)

@@ -13,7 +13,7 @@ An `Agreement` is one side's view of one store: what it has *said* of itself, an
 gets what the other side says, and answers with what this side says next.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -143,12 +143,18 @@ class Agreement:
         """Beyond what we said, the other may now count on this."""
         self.claimed = vector_clock.grown(self.claimed, knowledge)
 
-    def outdated(self, own: LocalState) -> str | None:
-        """Why the other may not count any more on what was said; None if it may."""
+    def disagreement(self, nodes: Collection[bytes]) -> str | None:
+        """Why the two have not agreed on what they have of the store, whose fork nodes are these; None if they have."""
         if self.said is None or self.theirs is None:
             return "the two have not agreed on what they have"
-        if set(self.said.nodes) != own.nodes:
+        if set(self.said.nodes) != nodes:
             return "this device has heard of another copy meanwhile"
+        return None
+
+    def outdated(self, own: LocalState) -> str | None:
+        """Why the other may not count any more on what was said; None if it may."""
+        if (why := self.disagreement(own.nodes)) is not None:
+            return why
         if not self._upholds(own):
             return "this device was restored meanwhile: its knowledge has gone back"
         return None
@@ -187,19 +193,21 @@ class Agreement:
         self.settled = None if news else own.change_token
         return news
 
-    def moved(self) -> bool:
-        """Whether the store has moved since the other was last seen to lack nothing, or was not seen so."""
+    def moved(self, now: ChangeToken | None) -> bool:
+        """Whether the store has moved since the other was last seen to lack nothing, or was not seen so. `now` is its
+        change token; None: it is read."""
         if self.settled is None:
             return True
+        if now is not None:
+            return now != self.settled
         with self._store.reading() as reader:
             return reader.change_token() != self.settled
 
     def summary(self) -> m.Summary:
         """The summary of the store as it is now. Computed again only if the store has changed since the last call."""
         with self._store.reading() as reader:
-            own = LocalState(reader)
-            if self._cached is None or self._cached[0] != own.change_token:
-                self.cache_summary(own)
+            if self._cached is None or self._cached[0] != reader.change_token():
+                self.cache_summary(LocalState(reader))
             assert self._cached is not None, "it was cached just now"
             return self._cached[1]
 
@@ -214,9 +222,10 @@ class Agreement:
         """Compare what the peer says it has with this store. Returns what to ask or answer."""
         self.theirs = self.settled = self._search = None
         with self._store.reading() as reader:
-            strange = set(theirs.nodes) - fork.nodes(reader)
-            own = theirs.hosts.get(reader.host)
-            rolled_back = own is not None and own.end > reader.counter
+            here = LocalState(reader)
+            strange = set(theirs.nodes) - here.nodes
+            own = theirs.hosts.get(here.own.host)
+            rolled_back = own is not None and own.end > here.own.counter
         if strange or rolled_back:
             with self._store.transaction(now, None) as tx:
                 if strange:
@@ -225,14 +234,15 @@ class Agreement:
                 if own is not None:
                     fork.mint_if_behind(tx, own.end)
         with self._store.reading() as reader:
-            nodes = fork.nodes(reader)
+            nodes = LocalState(reader).nodes
             if set(theirs.nodes) != nodes:
                 return self._again(reader) if self.said is None or set(self.said.nodes) != nodes else []
-            self._search = self._difference(reader, theirs)
+            logs = chain.logs(reader)
+            self._search = self._difference(reader, logs, theirs)
             if self._search is None:
                 unsaid = self.said is None or set(self.said.nodes) != nodes
                 answer = self._again(reader) if self.refused or unsaid else []
-                self.theirs = RemoteState.of(theirs).agreed(self._compared(reader, theirs))
+                self.theirs = RemoteState.of(theirs).agreed(self._compared(logs, theirs))
                 return answer
         return self._ask(now)
 
@@ -240,24 +250,24 @@ class Agreement:
         self.refused = False
         return [m.Want({self._name: self.say(LocalState(reader).have)})]
 
-    def _difference(self, reader: Reader, theirs: m.Have) -> _Search | None:
+    def _difference(self, reader: Reader, logs: Mapping[Host, chain.Log], theirs: m.Have) -> _Search | None:
         """A host of which our chain is as long as the other's, and is another one."""
-        for host, end in chain.log_ends(reader).items():
-            log = theirs.hosts.get(host)
+        for host, ours in logs.items():
+            log, first = theirs.hosts.get(host), ours.end.first
             if (
                 log is not None
-                and end.first <= log.end <= end.end
-                and chain.value_at(reader, host, log.end) != log.value
+                and first <= log.end <= ours.end.end
+                and chain.value_in(reader, host, ours, log.end) != log.value
             ):
-                return _Search(host, end.first - 1, log.end)
+                return _Search(host, first - 1, log.end)
         return None
 
-    def _compared(self, reader: Reader, theirs: m.Have) -> dict[Host, int]:
+    def _compared(self, logs: Mapping[Host, chain.Log], theirs: m.Have) -> dict[Host, int]:
         """How far each chain was compared: here, where ours is the longer one, else over there with what we said."""
         assert self.said is not None, "this side says what it has before it compares"
         ends = {host: log.end for host, log in self.said.hosts.items()}
-        for host, end in chain.log_ends(reader).items():
-            if host in theirs.hosts and end.end >= theirs.hosts[host].end:
+        for host, log in logs.items():
+            if host in theirs.hosts and log.end.end >= theirs.hosts[host].end:
                 ends[host] = theirs.hosts[host].end
         return ends
 

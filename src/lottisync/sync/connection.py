@@ -73,7 +73,7 @@ class Connection:
         self._call, self._clock, self._happened = call, clock, happened
         self._answered = 0
         self._life = anyio.Event()
-        self._turn = anyio.Lock()
+        self._turn = anyio.Lock(fast_acquire=True)
         self._fault: Exception | None = None
         self._sender = Sender(stream, self._sent)
         self._receiver = Receiver(stream, self._hear, self._reads_ahead)

@@ -38,7 +38,7 @@ There are two clocks. `now` is the wall clock (ms), for what is written into the
 """
 
 from collections import deque
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
@@ -79,6 +79,7 @@ class Conversation:
     `stores` are in the order in which rounds deliver them. `strangers` finds hosts that belong to no
     device of this person; `members` are the devices that are, or were, this person's (None: whichever are named).
     `allowance` is what the peer may still cost; a program that outlives conversations keeps one for each device.
+    `failing` are the stores that are left out, because their files cannot be used.
     `expected` is the device id that the transport has proved the peer to be; None if it proves nothing. Who has
     `dialled` greets second."""
 
@@ -95,12 +96,19 @@ class Conversation:
         expected: str | None = None,
         members: Container[str] | None = None,
         allowance: Allowance | None = None,
+        failing: Sequence[str] = (),
     ) -> None:
         self.pending: deque[m.AnyMessage] = deque()
         """What has arrived and was not carried out yet."""
         self._session = Session(expected=expected, now=now if steady is None else steady)
         self._exchange = Exchange(
-            device=device, boot=boot, stores=stores, strangers=strangers, members=members, allowance=allowance
+            device=device,
+            boot=boot,
+            stores=stores,
+            strangers=strangers,
+            members=members,
+            allowance=allowance,
+            failing=failing,
         )
         self._dialled = dialled
         self._now = now

@@ -18,6 +18,7 @@ from random import Random
 from typing import Literal, NamedTuple
 
 from lottisync.net.address import Address
+from lottisync.problem import Sentence
 
 STAGGER_SECONDS = 0.1
 """Between the beginnings of two attempts: the least that RFC 8305 allows. The likeliest often answers in less."""
@@ -52,7 +53,7 @@ class Failure(NamedTuple):
     `stranger`, who answered did not prove that it is the device."""
 
     code: Code
-    text: str
+    text: Sentence
     stranger: bool = False
 
 

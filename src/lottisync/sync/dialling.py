@@ -19,6 +19,7 @@ from anyio.abc import TaskGroup
 from anyio.streams.tls import TLSStream
 
 from lottisync.net.address import Address
+from lottisync.problem import Sentence
 from lottisync.sync.dial_plan import (
     FIRST_PAUSE_SECONDS,
     MAX_AT_ONCE,
@@ -201,7 +202,8 @@ class Dialling:
                 # One of ours all the same. It gets a connection of its own, and the search goes on.
                 self._tasks.start_soon(self._meet, connected.stream, connected.device, address)
                 name = self._name(connected.device)
-                failure = Failure("refused", f"{name} answers there, another of your devices", stranger=True)
+                other = Sentence("{name} answers there, another of your devices", name=name)
+                failure = Failure("refused", other, stranger=True)
             else:
                 failure = (await self._meet(connected.stream, device, address)).failure
         except Unreachable as reason:

@@ -46,7 +46,17 @@ from lottisync.sync.connections import REVOKED, SETTLED_SECONDS, Connections
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.dial_plan import Failure
 from lottisync.sync.dialling import Dialling, Met
-from lottisync.sync.event import ClockAhead, ClockSaid, DuplicateKey, Event, Failed, Greeted, PeerChanged, words
+from lottisync.sync.event import (
+    ClockAhead,
+    ClockSaid,
+    DuplicateKey,
+    Event,
+    Failed,
+    Greeted,
+    PeerChanged,
+    kind_of_refusal,
+    words,
+)
 from lottisync.sync.far_clocks import FarClocks
 from lottisync.sync.handshake import HANGS_UP, dial
 from lottisync.sync.meeting import Meeting
@@ -55,6 +65,7 @@ from lottisync.sync.peer import PeerState
 from lottisync.sync.peer_record import PeerRecord
 from lottisync.sync.peer_states import PeerStates
 from lottisync.sync.reception import Reception
+from lottisync.sync.refusal import Kind, kind_of
 from lottisync.sync.scrub import Scrub
 from lottisync.sync.trust import Trust
 from lottisync.sync.usable import DAMAGED, FAILED, UsableStores
@@ -140,7 +151,14 @@ class Engine:
         self._far_clocks = FarClocks(self.peers, report)
         self.scrub = Scrub(self._usable, call, idle=self._idle, report=report, changed=self._moved)
         self._verification = Verification(
-            stores, roster, self.connections, self.scrub, call, clock=clock, report=report
+            stores,
+            roster,
+            self.connections,
+            self.scrub,
+            call,
+            clock=clock,
+            report=report,
+            failing=self._usable.why,
         )
         self._commits = Commits(
             self._usable,
@@ -174,7 +192,7 @@ class Engine:
         """The peers as they stand now, by name."""
         return await self._peers.snapshot([connection.status.receiving for connection in self.connections.values()])
 
-    def unusable(self) -> dict[str, str]:
+    def unusable(self) -> dict[str, Sentence]:
         """Why stores do not sync, by name."""
         return self._usable.why()
 
@@ -296,7 +314,7 @@ class Engine:
         """Run a connection that was dialled. Only one at a time is dialled for each device."""
         if device in self.connections or device in self._dialled or device not in self.peers:
             await anyio.aclose_forcefully(stream)
-            return Met(Failure("refused", str(Sentence("there is a connection already"))))
+            return Met(Failure("refused", Sentence("there is a connection already")))
         self._dialled.add(device)
         began = anyio.current_time()
         try:
@@ -306,9 +324,9 @@ class Engine:
         if anyio.current_time() - began >= SETTLED_SECONDS:
             return Met()
         if ended is not None and ended.code == "goodbye":
-            return Met(Failure("unreachable", str(Sentence("its program has stopped"))))
+            return Met(Failure("unreachable", Sentence("its program has stopped")))
         state = self.peers.get(device)
-        text = (state.error if state is not None else None) or "the connection ended at once"
+        text = (state.error if state is not None else None) or Sentence("the connection ended at once")
         return Met(Failure("version" if ended is not None and ended.code == "version" else "refused", text))
 
     def _failed(self, device: str, address: Address, failure: Failure) -> None:
@@ -367,6 +385,7 @@ class Engine:
             expected=device,
             members=self._trust.members,
             allowance=self._allowances.setdefault(device, Allowance()),
+            failing=list(self._usable.why()),
         )
         connection = Connection(
             stream,
@@ -384,6 +403,10 @@ class Engine:
             self._report("fault", f"the connection to {self._peers.name(device)} broke off: {_fault(error)}")
         finally:
             self._connections.end(connection)
+            if connection.ended is not None:
+                said = connection.ended.reason
+                reason = Sentence("{name}: {why}", name=self._peers.name(device), why=said)
+                self._refused(device, kind_of(connection.ended.code), reason)
             answers = dialled or (connection.ended is not None and connection.ended.code == "version")
             if connection.peer_boot == b"" and answers and device in self.peers and device not in self.connections:
                 self._peers.hung_up(device, connection.ended)
@@ -413,6 +436,13 @@ class Engine:
         said = words(event, self._peers.name(connection.device))
         if said is not None:
             self._report(*said)
+            self._refused(connection.device, kind_of_refusal(event), said[1])
+
+    def _refused(self, device: str, kind: Kind | None, reason: str) -> None:
+        """Something was refused between this device and another, if it has a kind: `status` has it at once."""
+        if kind is not None:
+            self._peers.refused(device, kind, reason if isinstance(reason, Sentence) else Sentence(reason))
+            self._status()
 
     def _cannot_use(self, problem: Problem) -> bool:
         """Whether a problem is that of a store whose file cannot be used: that is said once, and the other stores sync

@@ -6,8 +6,9 @@ Events are data: a driver looks at those that it has to act on, and shows people
 from typing import NamedTuple
 
 from lottisync.causality.vector_clock import Host
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.sync.peer import not_shared
+from lottisync.sync.refusal import Kind
 
 
 class Greeted(NamedTuple):
@@ -22,10 +23,12 @@ class PeerChanged(NamedTuple):
 
 
 class StoresDiffer(NamedTuple):
-    """The peer has said which stores it has, and they are not ours: names, sorted. The others sync."""
+    """The peer has said which stores it has, and they are not ours: names, sorted. Those in `failing_there` it has and
+    leaves out, because it cannot use their files. The others sync."""
 
     only_here: tuple[str, ...]
     only_there: tuple[str, ...]
+    failing_there: tuple[str, ...] = ()
 
 
 class Granted(NamedTuple):
@@ -119,8 +122,20 @@ Event = (
 )  # fmt: skip
 
 
+def kind_of_refusal(event: Event) -> Kind | None:
+    """The kind of refusal after which the conversation goes on; None for any other event."""
+    match event:
+        case OverAllowance() | ComparisonRefused():
+            return "comparison"
+        case AskedTooOften():
+            return "want"
+        case _:
+            return None
+
+
 def words(event: Event, peer: str) -> tuple[str, str] | None:
-    """A code and a sentence for people, who call the other device `peer`; None where there is nothing to say."""
+    """A code and a sentence for people, who call the other device `peer`; None where there is nothing to say. Of what
+    `status` keeps, a refusal, each reader has the words in their language."""
     match event:
         case Diverged(store):
             return "diverged", f"{store} differs from {peer} although both know the same"
@@ -131,14 +146,22 @@ def words(event: Event, peer: str) -> tuple[str, str] | None:
         case Mended(store, count):
             entities = "1 entity" if count == 1 else f"{count:,} entities"
             return "mended", f"mended {entities} of {store}: damaged here, or not as on {peer}"
-        case StoresDiffer(only_here, only_there):
-            return "stores-differ", " ".join(not_shared(peer, only_here, only_there))
+        case StoresDiffer():
+            return "stores-differ", " ".join(not_shared(peer, *event))
         case OverAllowance(store):
-            return "refused", f"{peer} has had {store} compared too often: it is not compared again for up to an hour"
+            return "refused", Sentence(
+                "{peer} has had {store} compared too often: it is not compared again for up to an hour",
+                peer=peer,
+                store=store,
+            )
         case AskedTooOften():
-            return "refused", f"{peer} has asked too often for what it lacks: it is not answered for up to an hour"
+            return "refused", Sentence(
+                "{peer} has asked too often for what it lacks: it is not answered for up to an hour", peer=peer
+            )
         case ComparisonRefused(store, reason):
-            return "refused", f"{peer} does not compare {store} now: {reason}"
+            return "refused", Sentence(
+                "{peer} does not compare {store} now: {reason}", peer=peer, store=store, reason=reason
+            )
         case Refused(problem):
             return "refused", f"{peer}: {problem.message}"
         case Failed(problem):

@@ -13,7 +13,7 @@ whenever a store knows something that the peer does not know (`rounds_out`), and
 devices (`gossip`).
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
 from lottisync.protocol import message as m
 from lottisync.protocol import summary
@@ -26,6 +26,7 @@ from lottisync.sync.comparisons import Comparisons
 from lottisync.sync.event import AskedTooOften, Event
 from lottisync.sync.gossip import Gossip
 from lottisync.sync.incoming import Strangers, Unacceptable
+from lottisync.sync.local_state import LocalState
 from lottisync.sync.parties import Parties
 from lottisync.sync.peer_status import PeerStatus
 from lottisync.sync.rounds_in import InRound, RoundsIn
@@ -37,7 +38,8 @@ MAX_FORKS_ON_TRUST = m.MAX_FORKS * 9 // 10
 
 
 class Exchange:
-    """`stores` are in the order in which rounds deliver them. `strangers` finds hosts that belong to no device of this
+    """`stores` are in the order in which rounds deliver them, `failing` the names of those that are left out, because
+    their files cannot be used. `strangers` finds hosts that belong to no device of this
     person; `members` are the devices that are, or were, this person's (None: all that are named). `allowance` is what
     the peer may still cost (None: nothing was counted yet)."""
 
@@ -50,11 +52,12 @@ class Exchange:
         strangers: Strangers,
         members: Container[str] | None = None,
         allowance: Allowance | None = None,
+        failing: Sequence[str] = (),
     ) -> None:
         self._boot = boot
         self._allowance = allowance or Allowance()
         self._heard_too_often = False
-        self._parties = Parties(device, stores)
+        self._parties = Parties(device, stores, failing)
         self.comparisons = Comparisons(stores, self.status, self.events, self._allowance)
         self.rounds_out = RoundsOut(self._parties)
         self.rounds_in = RoundsIn(self._parties, self.comparisons, self.rounds_out, strangers)
@@ -77,13 +80,19 @@ class Exchange:
     # -- the greeting
 
     def hello(self) -> m.Hello:
-        stores = {name: agreement.want().summary for name, agreement in self._parties.agreements.items()}
+        """Each store is read once for all that the greeting says of it."""
+        summaries, known = {}, {}
+        for name, agreement in self._parties.agreements.items():
+            with self._parties.stores[name].reading() as reader:
+                own = LocalState(reader)
+                summaries[name] = agreement.say(own.have).summary
+                known[name] = self._gossip.known(reader, own.knowledge)
         return m.Hello(
             m.PROTOCOL_VERSION,
             bytes.fromhex(self._parties.device),
             self._boot,
-            summary.state(stores),
-            self._gossip.own()[1],
+            summary.state(summaries),
+            self._gossip.greeting(known),
             ENCODINGS,
         )
 
@@ -100,7 +109,8 @@ class Exchange:
                 self.comparisons.heard_from(name, agreement.claimed, said[name], agreement.summary(), parties.now)
             self.rounds_out.look()
         else:
-            answer.append(m.Want(fitting({name: a.want() for name, a in parties.agreements.items()})))
+            haves = fitting({name: agreement.want() for name, agreement in parties.agreements.items()})
+            answer.append(m.Want(haves, list(parties.failing[: m.MAX_FAILING])))
         return [*answer, *self._gossip.greeted(hello.gossip)]
 
     # -- what the peer says
@@ -159,7 +169,7 @@ class Exchange:
                 self._heard_too_often = True
                 self.events.append(AskedTooOften())
             return []
-        self._parties.shares(want.stores)
+        self._parties.shares(want.stores, want.failing)
         answer: list[m.Message] = []
         for name, theirs in want.stores.items():
             agreement = self._parties.agreements.get(name)
@@ -173,9 +183,11 @@ class Exchange:
         self.rounds_out.look(include_held=True)
         return answer
 
-    def _refuse_invented_forks(self, name: str, nodes: Iterable[bytes]) -> None:
+    def _refuse_invented_forks(self, name: str, nodes: Collection[bytes]) -> None:
         """Fork nodes are united, and never forgotten: a peer that invents them must not fill up what all devices have
         to say to each other. One that lies on no log here is taken on trust, and only so many of them are."""
+        if not nodes:
+            return
         with self._parties.stores[name].reading() as reader:
             known = fork.nodes(reader)
             strange = frozenset(nodes) - known

@@ -13,6 +13,7 @@ from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol import summary
 from lottisync.store import forgetting
+from lottisync.store.reader import Reader
 from lottisync.sync.parties import Parties
 
 
@@ -23,31 +24,38 @@ class Gossip:
         self._parties, self._members = parties, members
         self._received = m.Gossip({})
         self._shared = b""
+        self._greeted: dict[str, dict[str, Knowledge]] = {}
+        """What the greeting has the hash of; it is sent if the peer's differs."""
 
-    def own(self) -> tuple[dict[str, dict[str, Knowledge]], bytes]:
-        """What this device knows of every device's knowledge, store -> device -> knowledge, its own included; and the
-        hash of that, 8 bytes."""
-        known = {}
-        for name, store in self._parties.stores.items():
-            with store.reading() as reader:
-                known[name] = {**forgetting.acknowledged(reader), self._parties.device: reader.knowledge()}
-        return known, summary.gossip_hash(known)
+    def known(self, reader: Reader, own: Knowledge) -> dict[str, Knowledge]:
+        """What this device knows of every device's knowledge of a store, by device; its `own` included."""
+        return {**forgetting.acknowledged(reader), self._parties.device: own}
+
+    def greeting(self, known: dict[str, dict[str, Knowledge]]) -> bytes:
+        """The hash (8 bytes) of what this device knows now, store -> device -> knowledge."""
+        self._greeted, self._shared = known, summary.gossip_hash(known)
+        return self._shared
 
     def greeted(self, theirs: bytes) -> list[m.Message]:
-        """The answer to a greeting with the hash `theirs`: nothing if both know the same."""
-        known, self._shared = self.own()
+        """The answer to a greeting with the hash `theirs`: nothing if both knew the same when they greeted."""
+        known, self._greeted = self._greeted, {}
         return [m.Gossip(known)] if theirs != self._shared else []
 
     def receive(self, gossip: m.Gossip) -> None:
         """Note it now, and once more at the end: of hosts of which nothing is here yet nothing is noted, and the rounds
         that bring something of them come behind it."""
-        self._note(gossip)
+        for name in self._parties.stores:  # of others nothing is noted (SYNC-283)
+            self._note(name, None, gossip.stores.get(name, {}))
         self._received = gossip
 
     def pass_on(self) -> list[m.Message]:
         """Write down what the peer has acknowledged, and send what is known of all devices if that has changed."""
         self._remember()
-        known, short = self.own()
+        known = {}
+        for name, store in self._parties.stores.items():
+            with store.reading() as reader:
+                known[name] = self.known(reader, reader.knowledge())
+        short = summary.gossip_hash(known)
         if short == self._shared:
             return []
         self._shared = short
@@ -59,31 +67,30 @@ class Gossip:
             self._remember()
 
     def _remember(self) -> None:
-        for name, knowledge in self._parties.status.acknowledged.items():
-            with self._parties.stores[name].reading() as reader:
-                known = forgetting.acknowledged(reader).get(self._parties.peer) == knowledge
-            if not known:
-                with self._parties.stores[name].transaction(self._parties.now, None) as tx:
-                    forgetting.note(tx, self._parties.peer, knowledge, direct=True)
-        self._note(self._received)
+        acknowledged = self._parties.status.acknowledged
+        for name in self._parties.stores:
+            self._note(name, acknowledged.get(name), self._received.stores.get(name, {}))
 
-    def _note(self, gossip: m.Gossip) -> None:
-        """Of the stores that are here (SYNC-283)."""
-        for name, devices in gossip.stores.items():
-            if name in self._parties.stores:
-                self._note_store(name, devices)
-
-    def _note_store(self, name: str, devices: dict[str, Knowledge]) -> None:
-        with self._parties.stores[name].reading() as reader:
+    def _note(self, name: str, said: Knowledge | None, devices: dict[str, Knowledge]) -> None:
+        """What the peer has said of itself, if it has, and of others."""
+        if said is None and not devices:
+            return
+        store, peer = self._parties.stores[name], self._parties.peer
+        with store.reading() as reader:
             known = forgetting.acknowledged(reader)
         news = {
             device: knowledge
             for device, knowledge in devices.items()
-            if device not in (self._parties.device, self._parties.peer)
+            if device not in (self._parties.device, peer)
             and (self._members is None or device in self._members)
             and not vector_clock.covers(known.get(device, {}), knowledge)
         }
-        if news:
-            with self._parties.stores[name].transaction(self._parties.now, None) as tx:
-                for device, knowledge in news.items():
-                    forgetting.note(tx, device, knowledge, direct=False)
+        if said == known.get(peer):
+            said = None
+        if said is None and not news:
+            return
+        with store.transaction(self._parties.now, None) as tx:
+            if said is not None:
+                forgetting.note(tx, peer, said, direct=True)
+            for device, knowledge in news.items():
+                forgetting.note(tx, device, knowledge, direct=False)

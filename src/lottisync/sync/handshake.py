@@ -12,13 +12,12 @@ from lottisync.problem import Sentence
 from lottisync.sync.dial_plan import DIAL_SECONDS, Failure
 from lottisync.sync.dialling import Connected, Unreachable
 
-HANGS_UP = (anyio.BrokenResourceError, anyio.EndOfStream)
-"""How it looks when the other side ends a handshake."""
+HANGS_UP = (anyio.BrokenResourceError, anyio.EndOfStream, ssl.SSLZeroReturnError)
+"""How it looks when the other side ends a handshake; the last with an older OpenSSL."""
 
-NO_ANSWER = str(Sentence("no answer in time"))
-NOTHING_LISTENS = str(Sentence("nothing listens there"))
-HUNG_UP = str(Sentence("what answers there hung up in the middle of the handshake"))
-"""Plain text, for it is written into files; the catalogue has it."""
+NO_ANSWER = Sentence("no answer in time")
+NOTHING_LISTENS = Sentence("nothing listens there")
+HUNG_UP = Sentence("what answers there hung up in the middle of the handshake")
 
 
 async def dial(address: Address, context: ssl.SSLContext, name: str) -> Connected:
@@ -44,24 +43,30 @@ def why(error: BaseException, host: str, name: str) -> Failure:
     if isinstance(error, TimeoutError):
         return Failure("unreachable", NO_ANSWER)
     if isinstance(cause, socket.gaierror):
-        return Failure("unreachable", f"the name {host} leads to no address ({cause.strerror or text})")
-    if isinstance(error, anyio.EndOfStream):
+        return Failure(
+            "unreachable",
+            Sentence("the name {host} leads to no address ({why})", host=host, why=cause.strerror or text),
+        )
+    if isinstance(error, anyio.EndOfStream | ssl.SSLZeroReturnError):
         return Failure("refused", HUNG_UP, stranger=True)
     if "CERTIFICATE_VERIFY_FAILED" in text:
         return Failure(
             "refused",
-            f"something else than {name} answers there, with a key that is none of your devices'."
-            f" The address belongs to another device now, or {name} was set up again",
+            Sentence(
+                "something else than {name} answers there, with a key that is none of your devices'."
+                " The address belongs to another device now, or {name} was set up again",
+                name=name,
+            ),
             stranger=True,
         )
     if isinstance(cause, ConnectionRefusedError):
         return Failure("unreachable", NOTHING_LISTENS)
     if isinstance(cause, ssl.SSLError):
-        return Failure("refused", f"what answers there does not sync ({text})", stranger=True)
+        return Failure("refused", Sentence("what answers there does not sync ({why})", why=text), stranger=True)
     if isinstance(cause, OSError) and cause.errno is not None:
         # By its number: the text of asyncio's errors is the call that failed, with its arguments.
-        return Failure("unreachable", os.strerror(cause.errno))
-    return Failure("unreachable", text or type(cause).__name__)
+        return Failure("unreachable", Sentence("{why}", why=os.strerror(cause.errno)))
+    return Failure("unreachable", Sentence("{why}", why=text or type(cause).__name__))
 
 
 def why_refused(error: Exception) -> str:

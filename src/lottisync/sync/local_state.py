@@ -1,7 +1,8 @@
 """What a store has, at one moment (docs/specs/07-sync.md, section 6): what it says of itself, and what it goes by when
 it looks what a peer lacks."""
 
-from functools import cached_property
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 from lottisync.causality import vector_clock
 from lottisync.causality.knowledge import Knowledge
@@ -14,6 +15,19 @@ from lottisync.store.known_hosts import KnownHosts, OwnHost, head
 from lottisync.store.reader import ChangeToken, Reader
 
 HeldDot = tuple[Host, int, str]
+T = TypeVar("T")
+
+
+class _ReadOnce(Generic[T]):
+    """A `functools.cached_property` without its lock, which costs more than most of what is read (Python 3.11): each
+    state is read by one thread."""
+
+    def __init__(self, read: Callable[[Any], T]) -> None:
+        self._read, self._name = read, read.__name__
+
+    def __get__(self, state: object, kind: type | None = None) -> T:
+        found = state.__dict__[self._name] = self._read(state)
+        return found
 
 
 class LocalState:
@@ -22,12 +36,12 @@ class LocalState:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
-    @cached_property
+    @_ReadOnce
     def change_token(self) -> ChangeToken:
         own = self.own
-        return ChangeToken(own.host, own.counter, own.digest, own.marks, len(self.nodes))
+        return ChangeToken(own.host, own.counter, own.digest, own.marks, own.forks)
 
-    @cached_property
+    @_ReadOnce
     def _hosts(self) -> tuple[OwnHost, KnownHosts]:
         return self._reader.hosts()
 
@@ -39,38 +53,38 @@ class LocalState:
     def others(self) -> KnownHosts:
         return self._hosts[1]
 
-    @cached_property
+    @_ReadOnce
     def knowledge(self) -> Knowledge:
         return self.others.knowledge(self.own.counter)
 
-    @cached_property
+    @_ReadOnce
     def ends(self) -> dict[Host, int]:
         """How far the chains go."""
         return self.others.ends | {self.own.host: self.own.counter}
 
-    @cached_property
+    @_ReadOnce
     def forgotten(self) -> Knowledge:
-        return dict(lookups.forgotten(self._reader))
+        return lookups.forgotten(self._reader) if self.own.forgets else {}
 
-    @cached_property
+    @_ReadOnce
     def held(self) -> list[HeldDot]:
         """The dots beyond the knowledge: while a round comes in they are many."""
         known = {host: self.others.known.get(host, 0) for host in self.others.beyond}
         return lookups.held_of(self._reader, known)
 
-    @cached_property
+    @_ReadOnce
     def logs(self) -> dict[Host, Log]:
         return chain.logs(self._reader)
 
-    @cached_property
+    @_ReadOnce
     def nodes(self) -> frozenset[bytes]:
-        return fork.nodes(self._reader)
+        return fork.nodes(self._reader) if self.own.forks else frozenset()
 
-    @cached_property
+    @_ReadOnce
     def summary(self) -> m.Summary:
         return m.Summary(summary.known(self._heads(), self.held, self.nodes), self.own.digest)
 
-    @cached_property
+    @_ReadOnce
     def have(self) -> m.Have:
         """What the store says of itself: of the hosts of which anything is here."""
         hosts = {

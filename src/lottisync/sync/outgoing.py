@@ -72,7 +72,7 @@ class Outgoing:
 
     def messages(self, most: int = m.MAX_BATCH) -> Iterator[m.Message]:
         """The round, a message at a time; at most `most` versions in each."""
-        remote = self._remote  # who is behind is told all, and has to judge by it what it may keep
+        remote = self._remote  # one that is behind gets all, and has to judge by it what it may keep
         self.held = self.own.held  # not sooner: while a round comes in they are many, and no news
         yield m.Begin(
             self.number,

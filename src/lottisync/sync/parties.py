@@ -3,7 +3,7 @@
 All parts of an exchange share this: rounds that come in, rounds that go out, comparisons and gossip.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from lottisync.entities.schema import is_store_name
 from lottisync.store.store import Store
@@ -17,13 +17,13 @@ MAX_UNKNOWN = 32
 
 
 class Parties:
-    """`stores` are in the order in which rounds deliver them. `peer` is "" until it has greeted. `shared` are the
-    stores that both have; None until the peer has said which it has. `now` is the wall clock (ms) as the driver gave
-    it last, and `events` is what has happened since the driver asked."""
+    """`stores` are in the order in which rounds deliver them, `failing` those that are left out here. `peer` is ""
+    until it has greeted. `shared` are the stores that both have; None until the peer has said which it has. `now` is
+    the wall clock (ms) as the driver gave it last, and `events` is what has happened since the driver asked."""
 
-    def __init__(self, device: str, stores: Mapping[str, Store]) -> None:
+    def __init__(self, device: str, stores: Mapping[str, Store], failing: Sequence[str]) -> None:
         self.device, self.peer = device, ""
-        self.stores = stores
+        self.stores, self.failing = stores, failing
         self.agreements = {name: Agreement(name, store) for name, store in stores.items()}
         self.shared: set[str] | None = None
         self.status = PeerStatus()
@@ -36,18 +36,22 @@ class Parties:
             raise Unacceptable("unknown-store", "there is no store {name!r} here", name=name[:40])
         return self.agreements[name]
 
-    def shares(self, names: Iterable[str]) -> None:
-        """The peer has these stores. The first time it says so it names all of them (SYNC-62)."""
+    def shares(self, names: Iterable[str], failing: Iterable[str] = ()) -> None:
+        """The peer has these stores, and those that are `failing` there. The first time it says so it names all of them
+        (SYNC-62, SYNC-883)."""
         theirs = set(names)
-        if self.shared is None:
-            self.shared = theirs & self.stores.keys()
-            only_here, only_there = sorted(self.stores.keys() - theirs), sorted(theirs - self.stores.keys())
-            if only_here or only_there:
-                self.status.only_here = only_here
-                self.status.only_there = [name for name in only_there if is_store_name(name)][:MAX_UNKNOWN]
-                self.events.append(StoresDiffer(tuple(only_here), tuple(self.status.only_there)))
-        else:
+        if self.shared is not None:
             self.shared |= theirs & self.stores.keys()
+            return
+        self.shared = theirs & self.stores.keys()
+        left_out = set(failing) - theirs
+        here, there = self.stores.keys() - theirs, theirs - self.stores.keys() - set(self.failing)
+        status = self.status
+        status.only_here, status.failing_there = sorted(here - left_out), sorted(here & left_out)
+        status.only_there = [name for name in sorted(there) if is_store_name(name)][:MAX_UNKNOWN]
+        if here or there:
+            found = (status.only_here, status.only_there, status.failing_there)
+            self.events.append(StoresDiffer(*map(tuple, found)))
 
     def shared_in_order(self) -> list[str]:
         """The stores that both have, in the order of delivery; all that are here until the peer has said its own."""

@@ -13,6 +13,7 @@ from lottisync.causality.vector_clock import Host
 from lottisync.device.absence import Away
 from lottisync.problem import Sentence
 from lottisync.store.instant import iso, millis, to_the_minute
+from lottisync.sync.refusal import Refusal
 
 
 class AddressState(msgspec.Struct, rename="camel"):
@@ -27,7 +28,7 @@ class AddressState(msgspec.Struct, rename="camel"):
     tried_at: str | None = None
     failing_since: str | None = None
     code: Literal["unreachable", "refused", "version"] | None = None
-    error: str | None = None
+    error: Sentence | None = None
     stranger: bool = False
 
 
@@ -54,11 +55,11 @@ class PeerState(msgspec.Struct, rename="camel"):
     `diverged` names the stores that differ although both know the same, `mended` says how many entities were put
     right, here and there; `comparing` how far a store has been read for a comparison, (done, of); `receiving` the
     round that comes from it now. `duplicate_key_at` is when a second program with this device's key greeted last;
-    `only_here` and `only_there` name stores that one of the two does not have, so that they do not sync; `ahead` is
-    the time (ISO 8601) of a write of its own that was far ahead of our clock; `clock_off` is what its clock said
-    last, less what ours said then (ms), None if it has not said it, and `clock_heard_at` when that was;
-    `left_at` is when its program said goodbye, if it
-    did."""
+    `only_here` and `only_there` name stores that one of the two does not have, `failing_there` those that the device
+    has and leaves out, because it cannot use their files; none of them syncs. `refusals` is what was refused between
+    the two since this program started. `ahead` is the time (ISO 8601) of a write of its own that was far ahead of our
+    clock; `clock_off` is what its clock said last, less what ours said then (ms), None if it has not said it, and
+    `clock_heard_at` when that was; `left_at` is when its program said goodbye, if it did."""
 
     device: str
     name: str
@@ -73,11 +74,13 @@ class PeerState(msgspec.Struct, rename="camel"):
     receiving: Receiving | None = None
     only_here: list[str] = []
     only_there: list[str] = []
+    failing_there: list[str] = []
+    refusals: list[Refusal] = []
     duplicate_key_at: str | None = None
     ahead: str | None = None
     clock_off: int | None = None
     clock_heard_at: str | None = None
-    error: str | None = None
+    error: Sentence | None = None
     away: Away | None = None
     left_at: str | None = None
     addresses: list[AddressState] = []
@@ -177,9 +180,20 @@ def _minute(millis: int) -> str:
     return to_the_minute(iso(max(0, millis)))
 
 
-def not_shared(name: str, only_here: Sequence[str], only_there: Sequence[str]) -> list[Sentence]:
-    """A sentence for the person about a device that does not have the same stores (SYNC-284)."""
+def not_shared(
+    name: str, only_here: Sequence[str], only_there: Sequence[str], failing_there: Sequence[str]
+) -> list[Sentence]:
+    """Sentences for the person about a device that does not have the same stores (SYNC-284), or leaves some out
+    (SYNC-884)."""
     said = []
+    if failing_there:
+        said.append(
+            Sentence(
+                "{name} leaves out {stores}, because it cannot use the file there: everything else syncs.",
+                name=name,
+                stores=", ".join(failing_there),
+            )
+        )
     if only_here:
         stores = ", ".join(only_here)
         said.append(Sentence("{name} does not have {stores}: it syncs everything else.", name=name, stores=stores))

@@ -10,18 +10,43 @@ import anyio
 
 from lottisync.device.peers import ClockHeard
 from lottisync.net.address import Address
+from lottisync.problem import Sentence
 from lottisync.protocol import message as m
+from lottisync.protocol.session import versions_said
+from lottisync.shown import quoted
 from lottisync.store.instant import iso
 from lottisync.store.store import Store
+from lottisync.sync import duplicate_key
 from lottisync.sync.dial_plan import Failure
 from lottisync.sync.local_state import own_summary
 from lottisync.sync.off_loop import Caller
 from lottisync.sync.peer import AddressState, PeerState, Receiving, why_away
 from lottisync.sync.peer_record import PeerRecord
 from lottisync.sync.peer_status import PeerStatus
+from lottisync.sync.refusal import Kind, with_one_more
 
 ABSENCES_SECONDS = 10.0
 """How often it is looked whether it is to be written down why devices are away."""
+
+ENDED = {
+    "revoked": str(Sentence("this device was revoked there: it is no longer one of the person's devices")),
+    "duplicate-connection": str(Sentence("there is a connection already")),
+    "timeout": str(Sentence("nothing was heard in time")),
+}
+"""What the last word of a connection means, by its code, where both sides mean the same by it."""
+
+
+def said_of_close(ended: m.Close) -> Sentence:
+    """Why a connection ended, by the last word of either side: ours for what both sides may say, else what was said."""
+    if isinstance(ended.reason, Sentence):
+        return ended.reason
+    if (versions := versions_said(ended.reason)) is not None:
+        return versions
+    if ended.code == "duplicate-key":
+        return duplicate_key.warning(None)
+    if ended.code in ENDED:
+        return Sentence(ENDED[ended.code])
+    return Sentence("the other device ended the connection: {said}", said=quoted(ended.reason))
 
 
 class PeerStates:
@@ -84,22 +109,30 @@ class PeerStates:
         if stops and not here:
             state.left_at = state.last_seen
         elif ended is not None and ended.code not in ("goodbye", "duplicate-connection"):
-            state.error = ended.reason
+            state.error = said_of_close(ended)
 
     def unreachable(self, device: str, address: Address, failure: Failure) -> None:
         """An attempt to reach a device failed that is not connected. After its goodbye that is no error."""
         state = self.states.get(device)
         if state is not None and state.left_at is None:
-            state.error = f"{address}: {failure.text}"
+            state.error = Sentence("{address}: {why}", address=address, why=failure.text)
 
     def hung_up(self, device: str, ended: m.Close | None) -> None:
         """A device closed a connection before it had greeted."""
         state = self.states[device]
         state.error = (
-            ended.reason
+            said_of_close(ended)
             if ended is not None
-            else f"{state.name} hung up before it greeted: it does not know this device. Pair the two again"
+            else Sentence(
+                "{name} hung up before it greeted: it does not know this device. Pair the two again", name=state.name
+            )
         )
+
+    def refused(self, device: str, kind: Kind, reason: Sentence) -> None:
+        """Something was refused between this device and another, in this sentence."""
+        state = self.states.get(device)
+        if state is not None:
+            state.refusals = with_one_more(state.refusals, kind, reason, self._clock())
 
     def duplicate_key(self, device: str) -> None:
         """Another program has greeted with the key of this device, while its connection lives."""
@@ -114,7 +147,7 @@ class PeerStates:
         own = await self._call(lambda: self._summaries(coming))
         for device, status in self._statuses.items():
             state = self.states[device]
-            shared = self._stores.keys() - set(status.only_here)
+            shared = self._stores.keys() - {*status.only_here, *status.failing_there}
             state.in_step = {name: name in own and status.summaries.get(name) == own[name] for name in shared}
             state.acknowledged = {name: dict(known) for name, known in status.acknowledged.items()}
             state.diverged = list(status.diverged)
@@ -122,6 +155,7 @@ class PeerStates:
             state.comparing = status.comparing
             state.receiving = status.receiving if state.connected else None
             state.only_here, state.only_there = list(status.only_here), list(status.only_there)
+            state.failing_there = list(status.failing_there)
         self._explain()
         return sorted(self.states.values(), key=lambda state: (state.name, state.device))
 

@@ -11,7 +11,7 @@ class PeerStatus(msgspec.Struct):
     """For people and for `status`: by store, the knowledge and the summary that the peer named last, where equal
     knowledge did not mean an equal digest, how many entities were mended, and how far the reading for a comparison
     has come: (done, of). `receiving` is the round that comes in now. `only_here` and `only_there` name the stores
-    that one of the two does not have."""
+    that one of the two does not have, `failing_there` those that the peer has and leaves out."""
 
     acknowledged: dict[str, Knowledge] = {}
     summaries: dict[str, m.Summary] = {}
@@ -21,3 +21,4 @@ class PeerStatus(msgspec.Struct):
     comparing: dict[str, tuple[int, int]] = {}
     only_here: list[str] = []
     only_there: list[str] = []
+    failing_there: list[str] = []

@@ -133,8 +133,9 @@ class RangeComparison:
         with self._store.transaction(now, None) as tx:
             if self.whole and (self._own.damaged or not self._follows()):
                 ids = self._own.damaged if self._follows() else None
+                self.changed += len(mending.name_again(tx, self._own.damaged_rows, self._differing))
                 self.changed += mending.repair(tx, frozenset(self._own.damaged) - self._differing, ids=ids)
-                self.unmended = len(mending.still_damaged(tx, self._own.damaged))
+                self.unmended = len(mending.still_damaged(tx, self._own.damaged_rows))
             tx.finish()
             return own_summary(tx)
 

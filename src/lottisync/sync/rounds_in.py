@@ -11,6 +11,7 @@ import msgspec
 
 from lottisync.causality import vector_clock
 from lottisync.protocol import message as m
+from lottisync.store import fork
 from lottisync.store.merge import Merge
 from lottisync.sync.comparisons import Comparisons
 from lottisync.sync.event import ClockAhead, Event, Quarantined, Repaired
@@ -94,6 +95,7 @@ class RoundsIn:
         store = incoming.begin.store
         try:
             incoming.stands(tx)
+            self._refuse_before_earlier(store)
             for message in messages:
                 match message:
                     case m.Chain():
@@ -115,6 +117,17 @@ class RoundsIn:
             ending.refused = str(reason)
         incoming.refuse_strangers(tx, self._strangers)
         return ending
+
+    def _refuse_before_earlier(self, store: str) -> None:
+        """The peer has begun because we have all that it knows of the earlier stores. If one of them was copied, it may
+        only look so: the same counters, and other writes (RELAY-981)."""
+        for name in self._parties.shared_in_order():
+            if name == store:
+                return
+            with self._parties.stores[name].reading() as reader:
+                nodes = fork.nodes(reader)
+            if self._parties.agreements[name].disagreement(nodes) is not None:
+                raise Outdated(f"the two have not agreed on what they have of {name}")
 
     def _ended(self, incoming: Incoming, end: m.End, own: LocalState) -> m.Ack:
         """A round is whole, and durable; `own` is what the store has since then."""

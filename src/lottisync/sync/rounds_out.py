@@ -39,6 +39,7 @@ class RoundsOut:
         self._stopped = False
         self._speaking: Generator[list[m.Message], None, None] | None = None
         self.work = False
+        self._moments: Mapping[str, ChangeToken] | None = None
         self._include_held = True
         self._with_damage: set[str] = set()
         """Stores in which a damaged row was met: their rows are looked at before a round begins."""
@@ -47,7 +48,7 @@ class RoundsOut:
 
     def look(self, *, include_held: bool = False) -> None:
         """Look at the stores again when there is time. With `include_held`, at the dots beyond their knowledge, too."""
-        self.work = True
+        self.work, self._moments = True, None
         self._include_held = self._include_held or include_held
 
     def local_change(self, moments: Mapping[str, ChangeToken] | None = None) -> None:
@@ -55,7 +56,7 @@ class RoundsOut:
         only if it is not they that were looked into last: then the peer lacks nothing of them, or is being sent it."""
         agreements = self._parties.agreements
         if moments is None or any(moments.get(name) != agreement.looked for name, agreement in agreements.items()):
-            self.work = True
+            self.work, self._moments = True, moments
 
     def stop(self) -> None:
         """The peer asks again for what it lacks, or has refused a round: what is under way begins again."""
@@ -135,11 +136,15 @@ class RoundsOut:
 
     def _look(self, snapshots: dict[str, tuple[Snapshot, LocalState]]) -> dict[str, m.Have]:
         """Take a snapshot of each store that the peer lacks something of, the last to be delivered first; gives what
-        is to be said of those that were split."""
+        is to be said of those that were split.
+
+        As long as none was taken, the moments that came with the change say which have moved. Behind a snapshot they
+        would be too old: what it holds may rest on something that was written in an earlier store since."""
         renewed: dict[str, m.Have] = {}
+        moments, self._moments = self._moments or {}, None
         for name in reversed(self._parties.shared_in_order()):
             agreement = self._parties.agreements[name]
-            if not (self._include_held or agreement.moved()):
+            if not (self._include_held or agreement.moved(None if snapshots else moments.get(name))):
                 continue
             snapshot = self._parties.stores[name].snapshot()
             own = LocalState(snapshot)

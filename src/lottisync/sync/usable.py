@@ -6,7 +6,7 @@ is started again. One whose disk failed comes back when the disk answers again.
 
 from collections.abc import Iterator, Mapping
 
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.store.store import Store
 
 DAMAGED, FAILED = "damaged", "disk-failed"
@@ -59,9 +59,9 @@ class UsableStores(Mapping[str, Store]):
         """The stores whose disk fails."""
         return [name for name, problem in self._why.items() if problem.code == FAILED]
 
-    def why(self) -> dict[str, str]:
+    def why(self) -> dict[str, Sentence]:
         """Why stores are left out, by name."""
-        return {name: problem.message for name, problem in sorted(self._why.items())}
+        return {name: each.sentence for name, each in sorted(self._why.items())}
 
     def answers(self, name: str) -> bool:
         """Whether the disk of a store reads and writes now; then it is left out no longer."""

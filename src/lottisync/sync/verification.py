@@ -7,7 +7,7 @@ may be killed at any moment. The engine removes a request whose bell has no list
 finish a request, the next engine takes it up.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
@@ -43,6 +43,8 @@ class State(StrEnum):
     """They were written to all the time."""
     NOT_SHARED = "not-shared"
     """The other device does not have the store."""
+    LEFT_OUT = "left-out"
+    """One of the two cannot use its file of the store now."""
     REFUSED = "refused"
     """The other device does not compare now."""
 
@@ -102,7 +104,7 @@ def withdraw(space: Store, bells: Iterable[str], now: int) -> None:
 
 class Verification:
     """`space` is the store whose local table holds the requests, `connections` are those of the engine, by device;
-    `report` is called with (code, sentence)."""
+    `report` is called with (code, sentence), and `failing` says which stores are left out here."""
 
     def __init__(
         self,
@@ -114,7 +116,9 @@ class Verification:
         *,
         clock: Callable[[], int],
         report: Callable[[str, str], None],
+        failing: Callable[[], Container[str]],
     ) -> None:
+        self._failing = failing
         self._stores, self._connections, self._scrub, self._call = stores, connections, scrub, call
         self._space = space
         self._bells = self._space.file.parent / "bells"
@@ -198,6 +202,8 @@ class Verification:
         """Whether the store can be compared on this connection now."""
         if store in connection.status.only_here:
             return State.NOT_SHARED
+        if store in connection.status.failing_there or store in self._failing():
+            return State.LEFT_OUT
         theirs = connection.status.summaries.get(store)
         with self._stores[store].reading() as reader:
             same = theirs is not None and theirs.known == own_summary(reader).known

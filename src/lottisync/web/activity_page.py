@@ -9,6 +9,7 @@ from starlette.responses import Response
 from lottisync.causality.vector_clock import Host
 from lottisync.device.acts import title_of
 from lottisync.entities.entity import Entity
+from lottisync.journal import words as task_words
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import ENTRY_LINK
 from lottisync.language import listed, marked, say, spoken
@@ -19,15 +20,17 @@ from lottisync.store import lookups
 from lottisync.store.instant import iso, millis, there
 from lottisync.store.reader import Reader
 from lottisync.web import rows, words
-from lottisync.web.frame import page, site_of, zone_of
+from lottisync.web.frame import page, site_of
 from lottisync.web.site import Site
 
 MOST_LINES = 200
 """Of the time line, and of the changes that it is made from."""
+AGENT = "agent:"
+"""Before the name of an agent in an address: a device may be called the same."""
 CHIPS = (("", marked("Everything")), ("you", marked("You")), ("agents", marked("Agents")))
 
 
-class Deed(NamedTuple):
+class Activity(NamedTuple):
     """One line: at a time (ms), who (`you` or `agents`), what they are called, on which device ('' if that is not
     known), what they did, and the task that it is about."""
 
@@ -38,52 +41,61 @@ class Deed(NamedTuple):
     said: str
     task: str
 
+    @property
+    def agent(self) -> str:
+        """What this agent is asked for by; '' for a person, and where its name is not known."""
+        return f"{AGENT}{self.name}" if self.who == "agents" and self.name != say("an agent") else ""
+
 
 def activity(request: Request) -> Response:
-    """`GET /activity`: the newest first, of everybody, or with `?by=` of the person, of agents, or of one device."""
+    """`GET /activity`: the newest first, of all; with `?by=` of the person, agents, one agent or one device."""
     site, by = site_of(request), request.query_params.get("by", "")
-    deeds = sorted([*_written(site), *_of_proposals(site)], key=lambda deed: deed.at, reverse=True)
-    devices = sorted({deed.device for deed in deeds if deed.device})
-    shown = [deed for deed in deeds if by in ("", deed.who, deed.device)][:MOST_LINES]
+    activities = sorted([*_written(site), *_of_proposals(site)], key=lambda activity: activity.at, reverse=True)
+    devices = sorted({activity.device for activity in activities if activity.device})
+    agents = sorted({activity.name for activity in activities if activity.agent})
+    shown = [activity for activity in activities if by in ("", activity.who, activity.agent, activity.device)]
     return page(
         request,
         "activity.html",
         title=say("Activity"),
         at="activity",
-        days=_by_day(shown, request),
-        chips=[*((key, say(name)) for key, name in CHIPS), *((name, name) for name in devices)],
+        days=_by_day(shown[:MOST_LINES]),
+        chips=[
+            *((key, say(name)) for key, name in CHIPS),
+            *((f"{AGENT}{name}", name) for name in agents),
+            *((name, name) for name in devices),
+        ],
         by=by,
     )
 
 
-def _by_day(deeds: list[Deed], request: Request) -> dict[str, list[tuple[str, str, Deed]]]:
+def _by_day(activities: list[Activity]) -> dict[str, list[tuple[str, str, Activity]]]:
     """The lines of each day where the browser is, each with its time of the day and its exact time."""
-    zone = zone_of(request)
-    found: dict[str, list[tuple[str, str, Deed]]] = {}
-    for deed in deeds:
-        at = there(deed.at, zone)
-        found.setdefault(words.day(at.date().isoformat()), []).append((f"{at:%H:%M}", iso(deed.at), deed))
+    found: dict[str, list[tuple[str, str, Activity]]] = {}
+    for activity in activities:
+        at = there(activity.at)
+        found.setdefault(words.day(at.date().isoformat()), []).append((f"{at:%H:%M}", iso(activity.at), activity))
     return found
 
 
-def _of_proposals(site: Site) -> Iterable[Deed]:
+def _of_proposals(site: Site) -> Iterable[Activity]:
     """What was proposed, and each verdict."""
     for one in proposal_records(site.journal, site.agents, ACTIONS, site.now(), language=spoken()):
         said = say("proposed: {what}", what=one.summary)
-        yield Deed(millis(one.proposed_at), "agents", one.agent_name, "", said, one.task_id)
+        yield Activity(millis(one.proposed_at), "agents", one.agent_name, "", said, one.task_id)
         for decision in one.decisions:
             yield _verdict(site, one, decision)
 
 
-def _verdict(site: Site, one: ProposalRecord, decision: ChangeDecision) -> Deed:
+def _verdict(site: Site, one: ProposalRecord, decision: ChangeDecision) -> Activity:
     yours = decision.actor == "user"
     name = say("you") if yours else one.agent_name
     said = f"{rows.said_of(decision.verdict)}: {one.summary}"
     who = "you" if yours else "agents"
-    return Deed(millis(decision.created_at), who, name, site.name_of(decision.device), said, one.task_id)
+    return Activity(millis(decision.created_at), who, name, site.name_of(decision.device), said, one.task_id)
 
 
-def _written(site: Site) -> Iterable[Deed]:
+def _written(site: Site) -> Iterable[Activity]:
     """What was written to the tasks last, on whichever device: one line for each entity, with its latest write."""
     with site.journal.reading() as reader:
         names = site.names_of_hosts(reader)
@@ -103,14 +115,16 @@ def _title(reader: Reader, entity: Entity) -> str:
     return title_of(reader.document(str(task))) if title == entity.type and task else title
 
 
-def _latest(entity: Entity, title: str, names: Mapping[Host, str]) -> Deed:
+def _latest(entity: Entity, title: str, names: Mapping[Host, str]) -> Activity:
     stamps = {path: max(write.stamp for write in writes) for path, writes in entity.registers.items()}
     last = max(stamps.values(), key=lambda stamp: stamp.hlc)
-    fields = [words.field(path) for path, stamp in stamps.items() if stamp.hlc == last.hlc and path in words.FIELDS]
+    fields = [
+        task_words.field(path) for path, stamp in stamps.items() if stamp.hlc == last.hlc and path in task_words.FIELDS
+    ]
     if entity.type == ENTRY_LINK and not fields:
         fields = [say("Linked tasks")]
     yours = last.precedence >= PERSON
     said = f"{title}: {listed(fields)}" if fields else title
     about = {"task": entity.id, ENTRY_LINK: entity.value("fromId")}.get(entity.type, entity.value("taskId"))
     who, name = ("you", say("you")) if yours else ("agents", say("an agent"))
-    return Deed(last.millis, who, name, names.get(last.host, ""), said, str(about or ""))
+    return Activity(last.millis, who, name, names.get(last.host, ""), said, str(about or ""))

@@ -53,7 +53,7 @@ class Kept(msgspec.Struct, frozen=True):
     secret: str
 
 
-class Deed(msgspec.Struct, frozen=True):
+class BrowserAction(msgspec.Struct, frozen=True):
     """A form that a browser sent: when (ms), which browser, where to, which verb, on what."""
 
     at: int
@@ -183,22 +183,22 @@ class Browsers:
         if parts is not None and self.session(cookie) is not None:
             self._file(parts[0]).unlink(missing_ok=True)
 
-    def did(self, deed: Deed) -> None:
+    def did(self, action: BrowserAction) -> None:
         """Note what a browser does. If the disk is full, people can still decide."""
         file = self._home / DEEDS_FILE
         with suppress(OSError):
             if file.exists() and file.stat().st_size > MOST_DEED_BYTES:
                 file.replace(file.with_suffix(".old"))
             with open(file, "ab", opener=_own) as opened:
-                opened.write(msgspec.json.encode(deed) + b"\n")
+                opened.write(msgspec.json.encode(action) + b"\n")
 
-    def deeds(self) -> list[Deed]:
+    def actions(self) -> list[BrowserAction]:
         """What browsers did, the latest last; a line that cannot be read is left out."""
         found = []
         with suppress(OSError):
             for line in (self._home / DEEDS_FILE).read_bytes().splitlines():
                 with suppress(msgspec.MsgspecError):
-                    found.append(msgspec.json.decode(line, type=Deed))
+                    found.append(msgspec.json.decode(line, type=BrowserAction))
         return found
 
     def _cookie(self, ident: str, kept: Kept) -> str:
@@ -265,7 +265,7 @@ class Network:
         return self._browsers.session(cookie or "")
 
     def wrote(self, session: Session, path: str, verb: str, what: str) -> None:
-        self._browsers.did(Deed(session.used, session.browser, path[:200], verb[:40], what[:200]))
+        self._browsers.did(BrowserAction(session.used, session.browser, path[:200], verb[:40], what[:200]))
 
     def renewed(self, cookie: str | None) -> str | None:
         return self._browsers.renewed(cookie or "")

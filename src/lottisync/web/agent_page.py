@@ -1,5 +1,6 @@
 """An agent: how it stands, what it did in each wake and what that cost, and the person's verbs on it."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -22,6 +23,14 @@ from lottisync.store.transaction import Transaction
 from lottisync.web.frame import back_to, form_of, page, problem_text, site_of
 
 MOST_WAKES = 20
+CHIPS = (
+    ("", marked("All")),
+    ("calls", marked("Tool calls")),
+    ("notes", marked("Notes to itself")),
+    ("wakes", marked("Wakes")),
+)
+"""What of an agent's wakes is shown, by `?show=`: all, only these steps, or only when and why it woke."""
+KINDS = {"calls": ("action", "toolResult"), "notes": ("observation", "summary"), "wakes": ()}
 TIMER = "person"
 """The timer that a person sets: "now" from here, an instant in the command line."""
 CAUSES = {
@@ -113,6 +122,8 @@ VERBS: Mapping[str, Callable[[Transaction, str, str], None]] = {
 
 def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
     site, agent_id = site_of(request), request.path_params["agent"]
+    chosen = request.query_params.get("show", "")
+    chosen = chosen if chosen in KINDS else ""
     try:
         with site.agents.reading() as reader:
             found = agents.read(reader, agent_id)
@@ -136,6 +147,9 @@ def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
         at="",
         said=said,
         status=status,
+        chips=CHIPS,
+        chosen=chosen,
+        listed=_of_kind(wakes, chosen),
         agent=found,
         standing=_standing(found, state, awake=run_log.is_awake(site.agents, agent_id), closed=closed),
         asleep=agents.asleep_because(state),
@@ -154,6 +168,14 @@ def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
         high=HIGH,
         asks=request.query_params.get("ask", "") == "destroy",
     )
+
+
+def _of_kind(wakes: list[Wake], chosen: str) -> list[Wake]:
+    """The wakes with the steps of the kind that was chosen; those that have none are left out."""
+    if chosen in ("", "wakes"):
+        return wakes
+    kept = [(wake, [step for step in wake.steps if step.kind in KINDS[chosen]]) for wake in wakes]
+    return [wake._replace(steps=steps) for wake, steps in kept if steps]
 
 
 def _standing(found: Agent, state: AgentState, *, awake: bool, closed: str | None) -> str:
@@ -213,14 +235,25 @@ def _wake(
 def _step(reader: Reader, journal: Reader, message: AgentMessage) -> Step:
     ids = [str(link.value("toId")) for link in reader.links_from(message.id, "tool_effect")]
     answer = message.kind == "toolResult"
+    text = thread.full_text(reader, message)
     return Step(
         message.kind,
         str(message.metadata.get("toolName", "")),
-        thread.full_text(reader, message),
+        spelled(text) if message.kind == "action" else text,
         message.created_at,
         message.metadata.get("succeeded") is True if answer else None,
         tuple(_touched(journal, ident) for ident in ids),
     )
+
+
+def spelled(arguments: str) -> str:
+    """What a call was given, with the letters that a model wrote as numbers (`\\u00e4`); what is no JSON as it is."""
+    try:
+        spelled = json.dumps(json.loads(arguments), ensure_ascii=False)
+        spelled.encode()
+    except (ValueError, RecursionError):
+        return arguments
+    return spelled
 
 
 def _touched(journal: Reader, ident: str) -> str:

@@ -1,13 +1,14 @@
 """The pages as one application: every route in one table, behind the gate."""
 
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lottisync.language import of_browser, speaking
+from lottisync.language import of_browser, say, speaking
+from lottisync.store.instant import by_the_clock_of
 from lottisync.web import (
     activity_page,
     agent_page,
@@ -16,10 +17,11 @@ from lottisync.web import (
     inbox_page,
     settings_page,
     task_page,
+    words,
 )
 from lottisync.web.access import Entrance
 from lottisync.web.entry import pages
-from lottisync.web.frame import STATIC
+from lottisync.web.frame import STATIC, page, zone_of
 from lottisync.web.gate import Gate
 from lottisync.web.live import Streams
 from lottisync.web.site import Site
@@ -65,27 +67,41 @@ def application(site: Site, entrance: Entrance, authority: bytes | None = None, 
             Route("/settings", settings_page.change, methods=["POST"]),
             Route("/browsers", device_page.browsers, methods=["POST"]),
             Route("/activity", activity_page.activity),
-        ]
+        ],
+        exception_handlers={404: missing, 405: missing},
     )
     app.state.site = site
     return Spoken(Gate(app, entrance), site)
 
 
 class Spoken:
-    """Answers in the language that the settings name, else in the browser's."""
+    """Answers in the language that the settings name, else in the browser's, and by the clock of its zone."""
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app = app
         self._site = site
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        wishes = Headers(scope=scope).get("accept-language") if scope["type"] == "http" else None
-        with speaking(of_browser(wishes, self._site.settings.language())):
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        connection = HTTPConnection(scope)
+        language = of_browser(connection.headers.get("accept-language"), self._site.settings.language())
+        with speaking(language), by_the_clock_of(words.zone_named(zone_of(connection))):
             await self._app(scope, receive, send)
 
 
 def home(request: Request) -> Response:
     return RedirectResponse("/inbox", 303)
+
+
+def missing(request: Request, error: Exception) -> Response:
+    """An address at which there is no page: a typed one, or that of a form that was loaded again."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    if request.state.session is None:
+        return Response(status_code=status)
+    why = say("There is no page at this address.")
+    return page(request, "gone.html", title=say("Not here"), at="", status=status, why=why)
 
 
 def icon(request: Request) -> Response:

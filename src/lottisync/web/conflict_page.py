@@ -9,6 +9,7 @@ from starlette.responses import Response
 from lottisync.causality.vector_clock import Host
 from lottisync.device import acts
 from lottisync.entities.entity import DELETED_AT
+from lottisync.journal import words as task_words
 from lottisync.language import say
 from lottisync.problem import Problem, Sentence
 from lottisync.review.precedence import PERSON
@@ -19,13 +20,14 @@ from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 from lottisync.web import words
+from lottisync.web.difference import Part, differing
 from lottisync.web.frame import NOTHING_DONE, back_to, form_of, page, place_of, problem_text, site_of
 from lottisync.web.site import Site
 
 
 class Side(NamedTuple):
     number: int
-    text: str
+    parts: list[Part]
     device: str
     by: str
     at: str
@@ -64,7 +66,9 @@ def settle(request: Request) -> Response:
         if store is None:
             raise Problem("unknown-id", "there is no store {store!r}", store=form.one("store")[:40])
         ident, path, number = form.one("entity"), form.one("path"), form.one("keep")
-        with _acting(request, store, Sentence("settled {field}", field=Sentence(words.FIELDS.get(path, path)))) as tx:
+        with _acting(
+            request, store, Sentence("settled {field}", field=Sentence(task_words.FIELDS.get(path, path)))
+        ) as tx:
             there = [one for one in _of_entity(tx, ident) if one.path == path]
             if not there or _seen(there[0]) != form.one("seen"):
                 return _shown(request, said=NOTHING_DONE, status=409)
@@ -110,16 +114,21 @@ def _pairs(site: Site) -> list[Pair]:
         with store.reading() as reader:
             names = site.names_of_hosts(reader)
             for one in conflicts_of.decisions_of_store(reader):
-                sides = [_side(reader, one, n, candidate, names) for n, candidate in enumerate(one.candidates, 1)]
-                found.append(Pair(name, one.entity, one.path, _title(reader, one.entity), words.field(one.path), sides))
+                texts = [_text(one, words.named(reader, one.path, candidate.value)) for candidate in one.candidates]
+                sides = [
+                    _side(number, parts, candidate, names)
+                    for number, (parts, candidate) in enumerate(zip(differing(texts), one.candidates, strict=True), 1)
+                ]
+                found.append(
+                    Pair(name, one.entity, one.path, _title(reader, one.entity), task_words.field(one.path), sides)
+                )
     return found
 
 
-def _side(reader: Reader, one: Conflict, number: int, candidate: Candidate, names: dict[Host, str]) -> Side:
+def _side(number: int, parts: list[Part], candidate: Candidate, names: dict[Host, str]) -> Side:
     by = say("you") if candidate.precedence else say("an agent")
     device = names.get(candidate.host, say("another device"))
-    text = _text(one, words.named(reader, one.path, candidate.value))
-    return Side(number, text, device, by, iso(candidate.millis), _dot(candidate))
+    return Side(number, parts, device, by, iso(candidate.millis), _dot(candidate))
 
 
 def _text(one: Conflict, held: Any) -> str:

@@ -2,22 +2,25 @@
 
 import hashlib
 from contextlib import suppress
-from datetime import tzinfo
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from starlette.requests import Request
+from markupsafe import Markup
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from lottisync.causality.vector_clock import Host
 from lottisync.device import acts
 from lottisync.device.acts import Act
-from lottisync.language import marked, say, several, spoken, translated
+from lottisync.journal import words as task_words
+from lottisync.language import marked, number, say, several, spoken, translated
 from lottisync.problem import Problem
 from lottisync.review.change import ChangeDecision
 from lottisync.shown import lines, one_line
+from lottisync.store.instant import there
 from lottisync.web import rows, words
 from lottisync.web.gate import Form
 from lottisync.web.site import Site
@@ -43,16 +46,21 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 TEMPLATES.globals.update(
+    icon=lru_cache(32)(
+        Markup('<svg class="icon" aria-hidden="true" focusable="false"><use href="#i-{}"/></svg>').format
+    ),
     say=say,
     several=several,
+    number=number,
     translated=translated,
     spoken=spoken,
     outcome=rows.said_of,
     verdict_word=rows.verdict_word,
     value=words.value,
-    field=words.field,
+    field=task_words.field,
     minutes=words.minutes,
     day=words.day,
+    timed=words.timed,
 )
 TEMPLATES.filters["line"] = one_line
 TEMPLATES.filters["text"] = lambda text: "\n".join(lines(text))
@@ -78,17 +86,17 @@ def place_of(request: Request) -> str:
     return f"browser {hashlib.sha256(request.state.session.form_token.encode()).hexdigest()[:16]}"
 
 
-def _undoable(request: Request) -> Act | None:
+def undoable(request: Request) -> Act | None:
     """The last act from this browser, if it is not taken back."""
     with site_of(request).journal.reading() as reader, suppress(Problem):
         return acts.last_of(reader, place_of(request))
     return None
 
 
-def zone_of(request: Request) -> tzinfo | None:
-    """Where the clock is by which a page gives times: the browser's zone, which its script keeps in a cookie; None is
-    that of this machine."""
-    return words.zone_named(unquote(request.cookies.get("zone", "")))
+def zone_of(connection: HTTPConnection) -> str:
+    """The name of the zone in which the browser is, which its script keeps in a cookie; '' if it does not say."""
+    name = unquote(connection.cookies.get("zone", ""))
+    return name if words.zone_named(name) is not None else ""
 
 
 def since_of(request: Request) -> int:
@@ -102,7 +110,7 @@ def page(
 ) -> Response:
     """A whole page. `at` is the place in the navigation, `said` what was done or why it was not."""
     site = site_of(request)
-    now, zone = site.now(), zone_of(request)
+    now = site.now()
     devices = request.state.devices
     text = TEMPLATES.get_template(template).render(
         title=title,
@@ -115,11 +123,13 @@ def page(
         conflict_count=site.conflicts(),
         device_name=next((line.name for line in devices if line.this), ""),
         devices_linked=[line for line in devices if line.linked],
-        undoable=_undoable(request),
+        undoable=undoable(request),
         form_token=request.state.session.form_token,
         picture=request.state.picture,
         now=now,
-        when=lambda instant: words.moment(instant, now, zone),
+        moment=lambda instant: words.moment(instant, now),
+        when=lambda instant: words.timed(words.moment(instant, now), instant),
+        zone=zone_of(request) or f"{there(now):%Z}",
         written_by=lambda by_you, host: _written_by(site, by_you, host),
         verdicts_on=lambda item: _verdicts_on(site, item),
         **values,
@@ -148,6 +158,7 @@ def back_to(path: str, anchor: str = "", **query: Any) -> Response:
 
 
 def problem_text(problem: Problem) -> str:
-    """The sentence of an error, as the command line says it."""
-    text = one_line(translated(problem))
+    """The sentence of an error, as the command line says it, with the values in it as a page says them."""
+    said = {name: words.in_a_sentence(name, held) for name, held in problem.arguments.items()}
+    text = one_line(say(problem.template, **said))
     return text[:1].upper() + text[1:]

@@ -22,6 +22,8 @@ MOST_BYTES = 256 * 1024
 BODY_SECONDS = 10.0
 """How long a form may take to arrive."""
 MOST_FIELDS = 2_100
+MOST_HEADER_BYTES = 16 * 1024
+"""Of the head of a request: its address, and each header with its name."""
 FOR_STRANGERS = ("/enter", "/authority.crt")
 ONLY_HERE = ("/browsers", "/pair", "/settings", "/devices")
 """Where a browser of the network may read but not write: what decides who may see and do things."""
@@ -48,6 +50,7 @@ REFUSALS = {
     "only-here": (403, marked("This can be done in a terminal, or in a browser on the device itself.")),
     "bad-form": (400, marked("This form cannot be read.")),
     "bad-form-token": (403, marked("This form is not of this session. Load the page again.")),
+    "large-head": (431, marked("The head of a request has 16 kB at most.")),
     "too-large": (413, marked("A form has 256 kB at most.")),
     "too-slow": (408, marked("The form did not arrive in time.")),
 }
@@ -107,6 +110,12 @@ class Gate:
 
     async def _let_in(self, request: Request) -> None:
         entrance, path = self._entrance, request.url.path
+        # The server looks at a head in pieces only: one that arrives at once is not measured there.
+        if (
+            sum(len(name) + len(value) for name, value in request.headers.raw) + len(str(request.url))
+            > MOST_HEADER_BYTES
+        ):
+            raise Refused("large-head")
         if not set(request.headers.getlist("host")) <= entrance.hosts or len(request.headers.getlist("host")) != 1:
             raise Refused("other-host")
         if request.method not in ("GET", "HEAD", "POST"):
@@ -151,6 +160,12 @@ class Gate:
         return guarded
 
 
+def _head_bytes(request: Request) -> int:
+    """How large the head of a request is. The server itself measures only one that arrives in pieces."""
+    address = len(request.scope.get("raw_path") or request.scope["path"]) + len(request.scope["query_string"])
+    return address + sum(len(name) + len(value) for name, value in request.headers.raw)
+
+
 def cookie_header(entrance: Entrance, value: str) -> str:
     """`Set-Cookie`; an empty value takes the cookie away."""
     secure = "; Secure" if entrance.scheme == "https" else ""
@@ -175,7 +190,7 @@ async def read_form(request: Request) -> Form:
         pairs = parse_qsl(held.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
     except ValueError:
         raise Refused("bad-form") from None
-    return Form(pairs)
+    return Form([(name, value.replace("\r\n", "\n")) for name, value in pairs])
 
 
 def _with_headers(send: Send, *, cached: bool) -> Callable[[Message], Awaitable[None]]:

@@ -10,17 +10,29 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lottisync.agents import attention
-from lottisync.language import say, several
+from lottisync.language import say, several, translated
 from lottisync.problem import Problem
 from lottisync.review.item_view import ItemView
 from lottisync.review.outcome import Outcome
 from lottisync.review.verdict import Verdicts
 from lottisync.web import rows, task_page
-from lottisync.web.frame import NOTHING_DONE, back_to, form_of, page, place_of, problem_text, since_of, site_of
+from lottisync.web.frame import (
+    NOTHING_DONE,
+    back_to,
+    form_of,
+    page,
+    place_of,
+    problem_text,
+    since_of,
+    site_of,
+    undoable,
+)
 from lottisync.web.gate import Form
 from lottisync.web.site import Site
 
 DAY = 24 * 60 * 60 * 1000
+ALL = "all"
+"""In an address: not one item was decided but those of a card."""
 MOST_OPEN = 30
 """With more items than these, one card is open, and the others are a line each."""
 PER_PAGE = 20
@@ -39,11 +51,13 @@ def shown(request: Request, since: int, *, said: str = "", status: int = 200) ->
     listed = site.inbox()
     heads = site.heads(since)
     waiting = sum(head.waiting for head in heads)
-    lines, place = _part(request, rows.folded(heads))
+    place = _place(request)
+    lines = rows.folded(heads, slice(place.page * PER_PAGE, (place.page + 1) * PER_PAGE))
     opened = lines if waiting <= MOST_OPEN else [line for line in lines if line.ident == place.open] or lines[:1]
-    found = rows.cards(listed.sets([ident for line in opened for ident in line.sets], now))
+    sets, aside = listed.opened([ident for line in opened for ident in line.sets], now)
+    found = rows.cards(sets)
     in_place = {row.item.id for card in found for row in card.rows}
-    apart = [item for item in listed.put_aside(now) if item.id not in in_place]
+    apart = [item for item in aside if item.id not in in_place]
     return page(
         request,
         "inbox.html",
@@ -74,18 +88,17 @@ class Place(NamedTuple):
     open: str
 
 
-def _part(request: Request, lines: list[rows.Folded]) -> tuple[list[rows.Folded], Place]:
-    """The cards of the page that was asked for. A form says so, too, so that its answer is the same page."""
+def _place(request: Request) -> Place:
+    """The part that was asked for. A form says so, too, so that its answer is the same page."""
     given = form_of(request).one if request.method == "POST" else lambda name: request.query_params.get(name, "")
     number = int(text) if (text := given("page")).isascii() and text.isdigit() and len(text) < 7 else 0
-    place = Place(number, given("open")[:200])
-    return lines[number * PER_PAGE : (number + 1) * PER_PAGE], place
+    return Place(number, given("open")[:200])
 
 
 def _attention(site: Site) -> list[attention.Open]:
-    """What agents want the person to look at."""
+    """What agents want the person to look at, and can be read: `status` names what is damaged."""
     with site.agents.reading() as reader, site.journal.reading() as journal:
-        return attention.open_requests(reader, journal)
+        return attention.open_requests(reader, journal, [])
 
 
 def decide(request: Request) -> Response:
@@ -151,7 +164,7 @@ def decide_all(request: Request) -> Response:
             done=done,
         )
         return _again(request, changed)
-    return back_to(place(form), form.one("card"), since=since_of(request), **_kept(form))
+    return back_to(place(form), form.one("card"), since=since_of(request), done=ALL, **_kept(form))
 
 
 def _again(request: Request, said: str, status: int = 409) -> Response:
@@ -173,15 +186,20 @@ def place(form: Form) -> str:
 
 
 def _why_not(outcome: Outcome) -> str:
-    message = outcome.message
+    message = translated(outcome.message) if outcome.message else ""
     return say("Could not be done: {reason}", reason=message) if message else NOTHING_DONE
 
 
 def _said_of(request: Request) -> str:
-    """What was done just now, for those who hear the page: the state of the row that the address names."""
+    """What was done just now, for those who hear the page: the state of the row that the address names, or how many
+    were decided at once."""
     ident = request.query_params.get("done", "")
     if not ident:
         return ""
+    if ident == ALL:
+        act = undoable(request)
+        said = translated(act.said) if act is not None else ""
+        return said[:1].upper() + said[1:]
     site = site_of(request)
     try:
         row = rows.row_of(site.inbox().item(ident, site.now()))

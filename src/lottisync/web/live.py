@@ -21,7 +21,7 @@ MOST_STREAMS = 16
 SETTLE_SECONDS = 0.05
 """How long changes are gathered before a page hears of them."""
 SILENCE_SECONDS = 15.0
-"""After so long without a change an empty line says that the stream is alive; a session that ended is noticed then."""
+"""After so long without a change an empty line says that the stream is alive."""
 
 
 class Streams:
@@ -53,7 +53,12 @@ class Streams:
                     seen = picture
                     yield f"id: {picture}\ndata: changed\n\n"
                     await anyio.sleep(SETTLE_SECONDS)
-                elif not await _changed(bell, lambda: anyio.to_thread.run_sync(site.picture), seen):
+                elif not await _changed(
+                    bell,
+                    lambda: anyio.to_thread.run_sync(site.picture),
+                    seen,
+                    lambda: self._entrance.session(cookie) is None,
+                ):
                     yield ":\n\n"
             yield "event: ended\ndata: not-let-in\n\n"
         finally:
@@ -61,12 +66,13 @@ class Streams:
             bell.close()
 
 
-async def _changed(bell: Bell, picture: Callable[[], Awaitable[str]], seen: str) -> bool:
-    """Wait until a program commits; False after a silence. A bell may be lost, so the stores are looked at, too."""
+async def _changed(bell: Bell, picture: Callable[[], Awaitable[str]], seen: str, ended: Callable[[], bool]) -> bool:
+    """Wait until a program commits, or the session has ended; False after a silence. A bell may be lost, so the stores
+    are looked at, too."""
     with anyio.move_on_after(SILENCE_SECONDS):
         while True:
             with anyio.move_on_after(FALLBACK_SECONDS) as waited, contextlib.suppress(anyio.ClosedResourceError):
                 await anyio.wait_readable(bell)
-            if not waited.cancelled_caught or await picture() != seen:
+            if not waited.cancelled_caught or ended() or await picture() != seen:
                 return True
     return False

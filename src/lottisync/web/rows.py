@@ -3,20 +3,22 @@
 Everything is taken from the item's view (`lottisync.review.item_view`); nothing is decided here.
 """
 
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from lottisync.entities.entity import DELETED_AT
+from lottisync.journal import words as task_words
 from lottisync.journal.task_action import Topic
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import PRIORITIES, STATUSES
-from lottisync.language import marked, say
+from lottisync.language import marked, say, spoken
 from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import StaleField
 from lottisync.review.heads import SetHead
 from lottisync.review.inbox import SetView
 from lottisync.review.item_view import ItemView
-from lottisync.web import words
+from lottisync.web import clock_field, words
 
 HEADINGS = {
     Topic.STATUS: marked("Status and title"),
@@ -179,20 +181,24 @@ def card_ident(task_id: str, agent_id: str) -> str:
     return f"card-{task_id}-{agent_id}".replace(":", "-").replace(".", "-")
 
 
-def folded(heads: list[SetHead]) -> list[Folded]:
-    """A line for each task and agent: those with something contested first, then the newest."""
+def folded(heads: list[SetHead], page: slice) -> list[Folded]:
+    """A line for each task and agent on a page: those with something contested first, then the newest."""
     together: dict[tuple[str, str], list[SetHead]] = {}
-    for head in sorted(heads, key=lambda head: head.created_at, reverse=True):
-        together.setdefault((head.task_id, head.agent_id), []).append(head)
-    made = [
-        Folded(
-            *(task_id, agent_id),
-            *(sum(head.waiting for head in many), any(head.contested for head in many)),
-            [head.id for head in many],
-        )
-        for (task_id, agent_id), many in together.items()
+    contested = set()
+    for head in sorted(heads, key=attrgetter("created_at"), reverse=True):
+        place = head.task_id, head.agent_id
+        together.setdefault(place, []).append(head)
+        if head.contested:
+            contested.add(place)
+    ordered = [
+        *(place for place in together if place in contested),
+        *(place for place in together if place not in contested),
     ]
-    return sorted(made, key=lambda card: not card.contested)
+    return [
+        Folded(*place, sum(head.waiting for head in many), place in contested, [head.id for head in many])
+        for place in ordered[page]
+        for many in (together[place],)
+    ]
 
 
 def cards(sets: list[SetView]) -> list[Card]:
@@ -222,7 +228,11 @@ def row_of(item: ItemView) -> Row:
     topic = Topic.STATUS if isinstance(action, Unreadable) else action.topic
     state = _state(item)
     values = [
-        Value(words.field(change.path), words.value(change.path, change.before), words.value(change.path, change.after))
+        Value(
+            task_words.field(change.path),
+            words.value(change.path, change.before),
+            words.value(change.path, change.after),
+        )
         for change in item.changes
         if change.after != item.why  # it stands below the row already
     ]
@@ -247,7 +257,7 @@ def _label(topic: Topic, item: ItemView) -> str:
         case Topic.FURTHER:
             return say("Follow-up task") if item.creates else say("Link")
         case _:
-            return words.field(change.path)
+            return task_words.field(change.path)
 
 
 def _state(item: ItemView) -> str:
@@ -272,9 +282,12 @@ def said_of(state: str) -> str:
 
 
 def verdict_word(decision: ChangeDecision) -> str:
-    """What a device decided, with what was put in other words."""
+    """What a device decided, with what was put in other words. It is said in the reader's language; what this version
+    cannot read, in the stored words."""
     if decision.edited:
-        return say("confirmed as: {what}", what=decision.human_summary)
+        action = ACTIONS.read(decision.tool_name, decision.args, complete=False)
+        held = decision.human_summary if isinstance(action, Unreadable) else action.summary(language=spoken())
+        return say("confirmed as: {what}", what=held)
     return said_of(decision.verdict)
 
 
@@ -285,7 +298,7 @@ def _was(item: ItemView) -> list[Was]:
 
 def _was_of(field: StaleField) -> Was:
     was, now, proposed = (words.value(field.path, held) for held in (field.was, field.now, field.proposed))
-    return Was(words.field(field.path), was, now, field.by == "user", field.host, proposed)
+    return Was(task_words.field(field.path), was, now, field.by == "user", field.host, proposed)
 
 
 def _fields(item: ItemView) -> list[Field]:
@@ -295,19 +308,23 @@ def _fields(item: ItemView) -> list[Field]:
         if name in ("id", "reason", "confidence") or name.endswith(("Id", "Ids")):
             continue
         if isinstance(held, (str, int)) and not isinstance(held, bool):
-            kind = "number" if isinstance(held, int) else "date" if _is_day(held) else "text"
+            kind = "number" if isinstance(held, int) else _kind(name, held)
             choices = STATUSES if name == "status" else PRIORITIES if name == "priority" else ()
             named = tuple((one, words.value(name, one)) for one in choices)
-            found.append(Field(name, words.field(_called(name)), str(held), kind, named))
+            shown = clock_field.shown(str(held)) if kind == "datetime-local" else str(held)
+            found.append(Field(name, task_words.field(CALLED.get(name, name)), shown, kind, named))
     return found
 
 
-def _called(argument: str) -> str:
-    return {"dueDate": "due", "minutes": "estimate", "languageCode": "languageCode"}.get(argument, argument)
+CALLED = {"dueDate": "due", "minutes": "estimate", "startTime": "at", "endTime": "end", "summary": "text"}
+"""The register that an argument is about, where it is called otherwise."""
 
 
-def _is_day(text: str) -> bool:
-    return len(text) == 10 and words.day(text) != text
+def _kind(name: str, text: str) -> str:
+    """The kind of input for a text."""
+    if CALLED.get(name) in ("at", "end") and clock_field.shown(text):
+        return "datetime-local"
+    return "date" if len(text) == 10 and words.day(text) != text else "text"
 
 
 def edited(item: ItemView, typed: dict[str, str]) -> dict[str, Any]:
@@ -316,5 +333,8 @@ def edited(item: ItemView, typed: dict[str, str]) -> dict[str, Any]:
     args = dict(item.args)
     for field in _fields(item):
         text = typed.get(field.name, field.value).strip()
-        args[field.name] = int(text) if field.kind == "number" and text.isascii() and text.isdigit() else text
+        if field.kind == "datetime-local":
+            args[field.name] = clock_field.still(args[field.name], text)
+        else:
+            args[field.name] = int(text) if field.kind == "number" and text.isascii() and text.isdigit() else text
     return args

@@ -17,8 +17,9 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from lottisync.web.gate import MOST_HEADER_BYTES
+
 MOST_CONNECTIONS = 64
-MOST_HEADER_BYTES = 16 * 1024
 KEEP_SECONDS = 5
 """How long a connection stays open without use."""
 REQUEST_SECONDS = 10.0

@@ -141,5 +141,5 @@ def _line(setting: Setting, *, near: bool) -> Line:
     if isinstance(setting.usual, bool):
         choices = [("true", say("On")), ("false", say("Off"))]
         return Line(setting, say(label), say(meaning), str(setting.value).lower(), choices)
-    choices = [("", "..."), *NAMES.items()] if setting.name == "language" else []
+    choices = [("", say("As the browser asks")), *NAMES.items()] if setting.name == "language" else []
     return Line(setting, say(label), say(meaning), str(setting.value or ""), choices)

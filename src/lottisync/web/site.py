@@ -15,7 +15,6 @@ from lottisync.device.home import Home
 from lottisync.device.invitations import Given, given_out
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import say, spoken
-from lottisync.review import index
 from lottisync.review.acts import note_verdict
 from lottisync.review.heads import Heads, SetHead
 from lottisync.review.inbox import Inbox
@@ -27,7 +26,6 @@ from lottisync.store.store import Store
 from lottisync.web.access import Door
 from lottisync.web.admission import Browsers
 from lottisync.web.pairing import Pairing
-from lottisync.web.words import HOUR
 
 
 class DeviceLine(NamedTuple):
@@ -159,9 +157,7 @@ class Site:
             digest = reader.digest()
         if held is None or held.digest != digest or not held.made <= now < held.until or not held.shows(since):
             heads = self._heads.visited(now, since)
-            with index.reading(self.agents, now) as indexed:
-                until = index.holds_until(indexed)
-            held = self._counted = Counted(digest, since, now, now + HOUR if until is None else until, heads)
+            held = self._counted = Counted(digest, since, now, self._heads.until, heads)
         return held.heads
 
     def names_of_hosts(self, reader: Reader) -> dict[Host, str]:

@@ -1,15 +1,20 @@
 """What registers, values and times are called on a page, in the reader's language (`lottisync.language`)."""
 
+import re
 from datetime import date, tzinfo
 from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
+
+from markupsafe import Markup, escape
 
 from lottisync.journal import repetition
 from lottisync.language import marked, say, several, translated
 from lottisync.store.instant import holds_instant, millis, there
 from lottisync.store.reader import Reader
 
+_STORED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
+"""An instant as it is stored."""
 MINUTE, HOUR = 60_000, 3_600_000
 WEEKDAYS = (marked("Mon"), marked("Tue"), marked("Wed"), marked("Thu"), marked("Fri"), marked("Sat"), marked("Sun"))
 MONTHS = (
@@ -26,27 +31,6 @@ MONTHS = (
     marked("Nov"),
     marked("Dec"),
 )
-FIELDS = {
-    "title": marked("Title"),
-    "status": marked("Status"),
-    "statusReason": marked("Reason"),
-    "priority": marked("Priority"),
-    "due": marked("Due date"),
-    "estimate": marked("Estimate"),
-    "remindAt": marked("Reminder"),
-    "repeat": marked("Repeats"),
-    "categoryId": marked("Category"),
-    "languageCode": marked("Language"),
-    "languageSource": marked("Language set by"),
-    "isChecked": marked("Done"),
-    "isArchived": marked("Archived"),
-    "description": marked("Description"),
-    "deletedAt": marked("Deleted"),
-    "text": marked("Text"),
-    "minutes": marked("Time"),
-    "rank": marked("Place"),
-}
-"""What people call a register. One that is not here is called by its own name."""
 STATUSES = {
     "OPEN": marked("Open"),
     "GROOMED": marked("Groomed"),
@@ -58,19 +42,14 @@ STATUSES = {
 }
 
 
-def field(path: str) -> str:
-    """A register as people call it."""
-    return say(FIELDS.get(path, path))
-
-
 def named(reader: Reader, path: str, held: Any) -> Any:
     """What a register holds; a category by its name, if it is here."""
     document = reader.document(held) if path == "categoryId" and isinstance(held, str) else None
     return document.document().get("name") or held if document is not None else held
 
 
-def value(path: str, held: Any, zone: tzinfo | None = None) -> str:
-    """What a register holds, as people say it; a time by the clock of `zone`."""
+def value(path: str, held: Any) -> str:
+    """What a register holds, as people say it."""
     if held is None or held == "":
         return say("nothing")
     if isinstance(held, bool):
@@ -84,10 +63,19 @@ def value(path: str, held: Any, zone: tzinfo | None = None) -> str:
     if path == "repeat" and (rule := repetition.rule_of(str(held))) is not None:
         return translated(repetition.how_often(rule))
     if isinstance(held, str) and holds_instant(path):
-        return instant(held, zone)
+        return instant(held)
+    if path == "languageSource":
+        return say("you") if held == "user" else say("an agent")
     if path == "status" and isinstance(held, str):
         return say(STATUSES.get(held, held.capitalize()))
     return str(held)
+
+
+def in_a_sentence(name: str, held: Any) -> Any:
+    """An argument of a sentence: a status by its word, an instant by the reader's clock. Anything else as it is."""
+    if name == "status" and held in STATUSES:
+        return value("status", held)
+    return instant(held) if isinstance(held, str) and _STORED.fullmatch(held) else held
 
 
 def minutes(count: int | None) -> str:
@@ -108,18 +96,33 @@ def day(text: str) -> str:
     return say("{weekday} {day} {month} {year}", weekday=weekday, day=found.day, month=month, year=found.year)
 
 
-def instant(text: str, zone: tzinfo | None) -> str:
+def instant(text: str) -> str:
     """A day and a time; what is none stays as it is."""
     try:
-        at = there(millis(text), zone)
+        at = there(millis(text))
     except (ValueError, OverflowError):
         return text
     return f"{day(at.date().isoformat())}, {at:%H:%M}"
 
 
-def moment(instant: str | None, now: int, zone: tzinfo | None = None) -> str:
-    """A time as it is seen at `now` (ms): minutes ago, the clock, the weekday, the date; local time unless `zone`
-    says otherwise."""
+def exact(text: str) -> str:
+    """A day and a time to the second, with the zone; what is none stays as it is."""
+    try:
+        at = there(millis(text))
+    except (ValueError, OverflowError):
+        return text
+    return f"{day(at.date().isoformat())}, {at:%H:%M:%S} {at:%Z}"
+
+
+def timed(text: str, instant: str | None) -> Markup:
+    """What is said of an instant, with the exact time beside it."""
+    if not instant:
+        return escape(text)
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(instant, exact(instant), text)
+
+
+def moment(instant: str | None, now: int) -> str:
+    """A time as it is seen at `now` (ms): minutes ago, the clock, the weekday, the date."""
     if not instant:
         return ""
     try:
@@ -130,7 +133,7 @@ def moment(instant: str | None, now: int, zone: tzinfo | None = None) -> str:
     if 0 <= ago < HOUR:
         count = ago // MINUTE
         return several("{count} min ago", "{count} min ago", count) if count else say("just now")
-    then, today = there(at, zone), there(now, zone)
+    then, today = there(at), there(now)
     clock = then.strftime("%H:%M")
     days = (today.date() - then.date()).days
     if days == 0:

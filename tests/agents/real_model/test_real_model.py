@@ -21,7 +21,8 @@ from tests.support.child import ROOT, said
 from tests.support.device import Device
 
 from lottisync.agents import report, run_log, thread
-from lottisync.agents.openai_client import Api, OpenAIModel
+from lottisync.agents.model import Api
+from lottisync.agents.openai_client import OpenAIModel
 from lottisync.agents.toolbox import TOOLBOX
 from lottisync.agents.wake import WakeResult
 from lottisync.entities.entity import HIGH

@@ -12,6 +12,7 @@ from lottisync.journal.arguments import Arguments, EntityIdText
 from lottisync.journal.task_action import LABEL, TaskAction, Topic, missing
 from lottisync.journal.types import Label, Task
 from lottisync.language import marked
+from lottisync.problem import Sentence
 from lottisync.review.action import FieldChange, TargetView
 from lottisync.review.policy import Policy
 from lottisync.store.reader import Reader
@@ -59,8 +60,8 @@ class AssignTaskLabel(LabelChoice, TaskAction):
         fault = missing(target_view.other, LABEL)
         assert target_view.task is not None
         if fault is None and view(target_view.task, Task).suppressed_labels.get(self.id):
-            fault = "the user does not want it on this task"
-        return fault and f"label {self.id}: {fault}"
+            fault = Sentence("the user does not want it on this task")
+        return fault and Sentence("label {label}: {fault}", label=self.id, fault=fault)
 
     def hindrance(self, target_view: TargetView, task_id: str, policy: Policy, others: Sequence[object]) -> str | None:
         if self.confidence == "low":

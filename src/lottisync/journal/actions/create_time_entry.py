@@ -39,7 +39,7 @@ class CreateTimeEntry(TaskAction):
         try:
             checked_span(self.start_time, self.end_time)
         except Problem as problem:
-            raise ValueError(problem.message) from None
+            raise ValueError(problem.sentence) from None
         return self
 
     def created_name(self) -> str:

@@ -14,7 +14,7 @@ from lottisync.journal.arguments import EntityIdText, rule
 from lottisync.journal.task_action import NOT_ALLOWED, TASK, TaskAction, Topic, allows, missing
 from lottisync.journal.types import ENTRY_LINK, INVERSES, RELATIONS, Task, link_ends
 from lottisync.language import marked
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
 from lottisync.review.policy import Policy
@@ -79,11 +79,11 @@ class LinkTask(TaskAction):
 
     def own_obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
         if self.target_task_id == task_id:
-            return "a task is not linked with itself"
+            return Sentence("a task is not linked with itself")
         fault = missing(target_view.other, TASK)
         if fault is None and target_view.other is not None and not allows(policy, target_view.other):
             fault = NOT_ALLOWED
-        return fault and f"task {self.target_task_id}: {fault}"
+        return fault and Sentence("task {task_id}: {fault}", task_id=self.target_task_id, fault=fault)
 
     def current(self, target_view: TargetView) -> dict[str, Any]:
         held = target_view.target if target_view.target is not None and not is_deleted(target_view.target) else None

@@ -12,6 +12,7 @@ from lottisync.journal.arguments import Arguments, EntityIdText, TitleText
 from lottisync.journal.task_action import ITEM, NOT_ALLOWED, TASK, OwnedAction, TaskAction, allows, missing
 from lottisync.journal.types import POSITION, ChecklistItem, Task
 from lottisync.language import marked
+from lottisync.problem import Sentence
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
 from lottisync.review.policy import Policy
@@ -52,16 +53,19 @@ class MigrateChecklistItem(MovedItem, OwnedAction):
 
     def own_obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
         if self.target_task_id == task_id:
-            return f"checklist item {self.id}: it is on this task already"
+            return Sentence(
+                "checklist item {item}: {fault}", item=self.id, fault=Sentence("it is on this task already")
+            )
         fault = missing(target_view.other, TASK)
         if fault is None and target_view.other is not None and not allows(policy, target_view.other):
             fault = NOT_ALLOWED
         if fault is not None:
-            return f"task {self.target_task_id}: {fault}"
+            return Sentence("task {task_id}: {fault}", task_id=self.target_task_id, fault=fault)
         fault = missing(target_view.target, ITEM)
         if fault is None and target_view.target is not None:
-            fault = None if target_view.target.value("taskId") in (task_id, self.target_task_id) else "wrong task"
-        return fault and f"checklist item {self.id}: {fault}"
+            fits = target_view.target.value("taskId") in (task_id, self.target_task_id)
+            fault = None if fits else Sentence("wrong task")
+        return fault and Sentence("checklist item {item}: {fault}", item=self.id, fault=fault)
 
     def hindrance(self, target_view: TargetView, task_id: str, policy: Policy, others: object) -> str | None:
         hindrance = self.obstacle(target_view, task_id, policy)

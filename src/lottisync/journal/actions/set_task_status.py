@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
-from lottisync.journal import repetition
+from lottisync.journal import repetition, words
 from lottisync.journal.arguments import EDITED, INCOMPLETE, ReasonText
 from lottisync.journal.task_action import TaskField
 from lottisync.journal.task_values import checked_status, checked_status_name
@@ -26,7 +26,7 @@ def _settable(status: str, info: ValidationInfo) -> str:
     try:
         known = checked_status_name(status)
     except Problem as problem:
-        raise ValueError(problem.message) from None
+        raise ValueError(problem.sentence) from None
     context = info.context or {}
     if known in PROPOSED_STATUSES or context.get(INCOMPLETE) or context.get(EDITED) is not None:
         return known
@@ -36,7 +36,7 @@ def _settable(status: str, info: ValidationInfo) -> str:
         known=known,
         proposed_statuses=", ".join(PROPOSED_STATUSES),
     )
-    raise ValueError(refusal.message)
+    raise ValueError(refusal.sentence)
 
 
 class SetTaskStatus(TaskField):
@@ -72,7 +72,7 @@ class SetTaskStatus(TaskField):
         try:
             checked_status(self.status, self.reason)
         except Problem as problem:
-            raise ValueError(problem.message) from None
+            raise ValueError(problem.sentence) from None
         return self
 
     def value(self) -> Any:
@@ -112,4 +112,5 @@ class SetTaskStatus(TaskField):
             repetition.finished(tx, effect_write.task_id, at=effect_write.at, kept=kept)
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
-        return self.catalogue.say(marked("Set status to {status}"), language, status=self.status)
+        status = self.catalogue.say(words.STATUSES[self.status], language)
+        return self.catalogue.say(marked("Set status to {status}"), language, status=status)

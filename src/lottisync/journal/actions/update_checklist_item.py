@@ -18,6 +18,7 @@ from lottisync.journal.redundancy import same
 from lottisync.journal.task_action import ITEM, OwnedAction, TaskAction, Topic, missing
 from lottisync.journal.types import ChecklistItem
 from lottisync.language import marked
+from lottisync.problem import Sentence
 from lottisync.review.action import Cited, EffectWrite, Grade, TargetView
 from lottisync.review.policy import Policy
 from lottisync.review.tool_answer import skipped
@@ -57,7 +58,7 @@ class ItemChange(Arguments):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if self.is_checked is None and self.title is None and self.is_archived is None:
-            raise ValueError("an update changes isChecked, title or isArchived")
+            raise ValueError(Sentence("an update changes isChecked, title or isArchived"))
         return self
 
 
@@ -108,8 +109,8 @@ class UpdateChecklistItem(ItemChange, OwnedAction):
     def own_obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
         fault = missing(target_view.target, ITEM)
         if fault != "not found" and target_view.target is not None and target_view.target.value("taskId") != task_id:
-            fault = "wrong task"
-        return fault and f"checklist item: {fault}"
+            fault = Sentence("wrong task")
+        return fault and Sentence("checklist item: {fault}", fault=fault)
 
     def hindrance(self, target_view: TargetView, task_id: str, policy: Policy, others: object) -> str | None:
         hindrance = self.obstacle(target_view, task_id, policy) or target_view.unfit

@@ -9,6 +9,7 @@ from lottisync.journal.actions.update_time_entry import Summary, TimeChange
 from lottisync.journal.arguments import Id
 from lottisync.journal.types import Entry
 from lottisync.language import marked
+from lottisync.problem import Sentence
 from lottisync.review.action import TargetView
 
 
@@ -29,7 +30,7 @@ class UpdateRunningTimer(TimeChange):
     def _misfit(self, target_view: TargetView) -> str | None:
         if target_view.target is not None and view(target_view.target, Entry).runs:
             return None
-        return f"timer {self.id}: it does not run any more"
+        return Sentence("timer {timer}: it does not run any more", timer=self.id)
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
         entry = self.called(name, language)

@@ -12,7 +12,7 @@ from lottisync.journal.task_action import OwnedAction, missing
 from lottisync.journal.time_entry import ENTRY, checked_instant
 from lottisync.journal.types import TIME, Entry
 from lottisync.language import marked
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.policy import Policy
 from lottisync.store.reader import Reader
@@ -32,10 +32,12 @@ class TimeChange(OwnedAction):
         fault = missing(target_view.target, ENTRY)
         if fault is None and target_view.target is not None:
             if target_view.target.value("taskId") != task_id:
-                fault = "wrong task"
+                fault = Sentence("wrong task")
             elif view(target_view.target, Entry).kind != TIME:
-                fault = "it is a note"
-        return f"time entry {self.owned_id()}: {fault}" if fault else self._misfit(target_view)
+                fault = Sentence("it is a note")
+        if fault is None:
+            return self._misfit(target_view)
+        return Sentence("time entry {entry}: {fault}", entry=self.owned_id(), fault=fault)
 
     def _misfit(self, target_view: TargetView) -> str | None:
         """Why the change does not fit the entry as it is."""
@@ -88,7 +90,7 @@ class UpdateTimeEntry(TimeChange):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if self.start_time is None and self.end_time is None and self.text is None:
-            raise ValueError("an update changes startTime, endTime or summary")
+            raise ValueError(Sentence("an update changes startTime, endTime or summary"))
         return self
 
     def owned_id(self) -> str:

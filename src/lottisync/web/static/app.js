@@ -1,17 +1,16 @@
-// The page is the server's. This script saves the reload: it puts what differs in its place, by id.
+// The page is the server's. This puts what differs in its place, by id.
 const LIVE = "[data-live][id]";
 const data = document.body.dataset;
 const served = new Map(); // by id, the HTML that the server sent last
 const held = new Map(); // by id, what came while the row was under the hand
-let asking = false;
-let again = false;
+let asking, again;
 
 const when = (event, work, how) => document.addEventListener(event, work, how);
 const find = (id) => document.getElementById(id);
 const keep = (root) => { for (const one of root.querySelectorAll(LIVE)) served.set(one.id, one.outerHTML); };
-const say = (text) => { find("said").textContent = text; };
+const say = (textContent, className = "said failed") => Object.assign(find("said"), { textContent, className });
 
-// A row under the hand (focus, finger, something typed) does not change.
+// A row under the hand does not change.
 const underHand = (element) => {
   const focused = document.activeElement;
   return (element.contains(focused) && focused !== element && focused.matches("input, textarea, select, button")) ||
@@ -32,15 +31,15 @@ const put = (old, fresh) => {
   served.set(old.id, fresh.outerHTML);
   old.replaceWith(made);
   keep(made);
-  if (focused) { // it stays, or goes beside what is gone
+  if (focused) { // it stays, or goes to what is near
     const near = [place, place?.nextElementSibling, place?.previousElementSibling].find((one) => one && find(one.id));
     (find(focused.id) || (made.matches("[tabindex]") && made) || (near && find(near.id).querySelector("summary, button")) ||
       made.closest("section")?.querySelector("h2[tabindex]") || find("main")).focus({ preventScroll: true });
   }
-  // A double tap must not take back what it just did.
+  // A double tap must not take back what it did.
   for (const button of made.querySelectorAll("[data-undo]")) {
     button.disabled = true;
-    setTimeout(() => { button.disabled = false; }, 500);
+    setTimeout(() => (button.disabled = false), 500);
   }
 };
 
@@ -58,6 +57,10 @@ const merge = (fresh, acted) => {
       put(old, element);
     }
   }
+  // A settled conflict keeps its place.
+  for (const card of document.querySelectorAll("[data-card][data-live]")) {
+    if (card.toggleAttribute("data-gone", !fresh.getElementById(card.id)) && card.contains(document.activeElement)) card.focus();
+  }
   const button = find("new");
   if (!button) return;
   button.hidden = !news;
@@ -68,23 +71,22 @@ const merge = (fresh, acted) => {
 const parsed = async (answer) => new DOMParser().parseFromString(await answer.text(), "text/html");
 
 const refresh = async () => {
-  if (asking) { again = true; return; }
+  if (asking) return void (again = true);
   asking = true;
   const address = new URL(location.href);
   if (data.since) address.searchParams.set("since", data.since);
-  address.searchParams.delete("done");
   try {
     const answer = await fetch(address);
     if (answer.status === 401) say(data.ended);
     else if (answer.ok) merge(await parsed(answer), false);
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error; // out of reach; the stream comes back by itself
+    if (!(error instanceof TypeError)) throw error; // out of reach
   }
   asking = false;
   if (again) { again = false; refresh(); }
 };
 
-// A form is sent as it is; the page that comes back is put in place.
+// A form is sent, its answer put in place.
 when("submit", async (event) => {
   const form = event.target;
   if (form.method !== "post" || form.matches("[data-whole]")) return;
@@ -97,10 +99,9 @@ when("submit", async (event) => {
     const answer = await fetch(form.action, { method: "POST", body: sent, signal: AbortSignal.timeout(10000) });
     const fresh = await parsed(answer);
     const line = fresh.getElementById("said");
-    if (!line) { say(fresh.body.textContent.trim()); return; }
+    if (!line) return say(fresh.body.textContent.trim());
     merge(fresh, true);
-    find("said").className = line.className;
-    say(line.textContent);
+    say(line.textContent, line.className);
     if (answer.ok) form.reset();
     if (row && lastKey) focusNext(row.id);
   } catch (error) {
@@ -111,7 +112,7 @@ when("submit", async (event) => {
   }
 });
 
-// What came meanwhile takes its place when the hand leaves.
+// When the hand leaves, what came takes its place.
 const settle = () => setTimeout(() => {
   for (const [id, fresh] of [...held]) {
     const old = find(id);
@@ -122,7 +123,7 @@ const settle = () => setTimeout(() => {
 });
 when("focusout", settle);
 
-// Keys act on a row or the page, never in a field or with a modifier.
+// Keys, not in a field or with a modifier.
 let lastKey = "";
 const rows = () => [...document.querySelectorAll("[data-row]")].filter((row) => row.checkVisibility());
 const focusRow = (row) => {
@@ -146,9 +147,9 @@ const KEYS = {
   y: press(".yes"), n: press(".no"), d: press("button[value=defer]"), u: press("[data-undo]"), o: press(".why > summary"),
   e: open("form.edit input:not([type=hidden])"), r: open("form.reason input[name=reason]"),
   Y: (row) => row?.closest("[data-card]")?.querySelector("footer .filled")?.focus(),
-  ".": () => { if (find("new")?.hidden === false) location.href = find("new").href; },
+  ".": () => press("#new:not([hidden])")(document),
   "/": () => find("q")?.focus(),
-  "?": () => { press("summary")(find("keys")); find("keys").firstChild.focus(); },
+  "?": () => { press("summary")(find("keys")); find("keys")?.firstChild.focus(); },
 };
 when("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("input, textarea, select")) return;
@@ -161,14 +162,14 @@ when("keydown", (event) => {
   }
 });
 
-// A finger swipes a row (S1-38). Any pointer drags an item.
-let hand = null;
+// Fingers swipe rows, pointers drag items.
+let hand;
 when("pointerdown", (event) => {
   lastKey = "";
   const { clientX: x, clientY: y, target } = event;
   const item = target.closest(".grip")?.closest("li");
   const row = event.pointerType === "touch" && Math.min(x, innerWidth - x) >= 24 && target.closest("[data-row]:not(.heed)");
-  if (item || (row && row.querySelector(".yes, .no"))) hand = { on: item || row, swipe: !item, x, y, by: 0 };
+  if (item || row?.querySelector?.(".yes, .no")) hand = { on: item || row, swipe: !item, x, y, by: 0 };
 });
 when("pointermove", (event) => {
   if (!hand) return;
@@ -207,17 +208,16 @@ const release = (event) => {
 when("pointerup", release);
 when("pointercancel", release);
 
-// One event stream a page, until it is hidden for 20 seconds.
-let stream = null;
-let hiding = 0;
+// One stream a page, until it is hidden for 20 s.
+let stream, hiding;
 const listen = () => {
-  if (stream) return;
+  if (stream || !data.picture) return;
   stream = new EventSource(`/live?seen=${encodeURIComponent(data.picture)}`);
   stream.onmessage = refresh;
   stream.addEventListener("ended", () => { stream.close(); say(data.ended); });
-  // The browser tries again by itself; what was refused for good is asked for once.
+  // Refused for good: ask once.
   stream.onerror = () => { say(data.away); if (stream?.readyState === 2) refresh(); };
-  stream.onopen = () => { if (find("said").textContent === data.away) say(""); };
+  stream.onopen = () => { if (find("said").textContent === data.away) say("", "said"); };
 };
 when("visibilitychange", () => {
   clearTimeout(hiding);
@@ -228,8 +228,8 @@ when("visibilitychange", () => {
 const word = find("new")?.textContent;
 keep(document);
 listen();
-// Times: the browser's zone.
-if (!document.cookie.includes("zone=")) {
-  document.cookie = `zone=${encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone)}; SameSite=Strict; Path=/`;
-  refresh();
-}
+// The clock of this zone.
+const zone = `zone=${encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone)};`;
+const moved = !`${document.cookie};`.includes(zone);
+document.cookie = `${zone} SameSite=Strict; Path=/; Max-Age=31536000`;
+if (moved && data.picture) refresh();

@@ -1,0 +1,43 @@
+"""Verdicts that were begun and not finished: cut off in the middle, or failed (docs/specs/10-review.md)."""
+
+from typing import NamedTuple
+
+from lottisync import wording
+from lottisync.review import index, saga
+from lottisync.review.item_names import name_of
+from lottisync.store.reader import Reader
+from lottisync.store.store import Store
+
+
+class NotCarriedOut(NamedTuple):
+    """The name of the item; why its effect failed, or None for a verdict that was begun, and will be finished."""
+
+    item: str
+    because: str | None
+
+
+def not_carried_out(agents: Store, now: int) -> list[NotCarriedOut]:
+    """What was begun and is not finished; and of what failed the items that still wait for a verdict."""
+    with index.reading(agents, now) as reader:
+        begun = [
+            NotCarriedOut(name_of(reader, each.item), None) for _, each in saga.pending(reader) if each is not None
+        ]
+        return begun + _failed(reader, now)
+
+
+def _failed(reader: Reader, now: int) -> list[NotCarriedOut]:
+    """An operation's id is that of its item, so a request that cannot be read hides nothing."""
+    why = dict(
+        reader.local(
+            """select operation_id, last_error from saga_log
+               where status = 'failed' or status = 'pending' and not json_valid(request)"""
+        )
+    )
+    if not why:
+        return []
+    ledger = index.ledger_of(reader, {entry.set_id for entry in index.entries(reader, only_open=True)}, now)
+    return [
+        NotCarriedOut(name_of(reader, placed.item.id), wording.of_column(error) if error else None)
+        for placed in ledger.placed()
+        if placed.state.open and (error := why.get(placed.item.operation_id, "")) != ""
+    ]

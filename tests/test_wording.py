@@ -1,0 +1,232 @@
+"""Sentences that are stored, and read in another language (docs/specs/11-command-line.md, section 8)."""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.command_line import run_here
+from tests.support.proposals import wake_on
+from tools.catalogue import SOURCE
+
+from lottisync import wording
+from lottisync.agents import agent, run_log, thread
+from lottisync.agents.model import ModelError
+from lottisync.agents.model_process import ModelFailure
+from lottisync.agents.run_key import Trigger
+from lottisync.daemon.home import TaskHome
+from lottisync.daemon.status import DaemonStatus, _decoder, encoded
+from lottisync.device import clock
+from lottisync.device.absence import Away
+from lottisync.device.peers import last_absences, remember_absences
+from lottisync.entities.entity import HIGH, LOW
+from lottisync.journal import tasks
+from lottisync.language import speaking, translated
+from lottisync.problem import Problem, Sentence
+from lottisync.review import effect_write
+from lottisync.sync.peer import AddressState, PeerState
+
+QUOTA = ModelError("rate-limited", "{address} asks to slow down: try again later ({words})", address="A", words="429")
+NO_SENTENCES: list[Any] = [None, 3, {}, [1]]
+
+
+def in_german(said: str) -> str:
+    with speaking("de"):
+        return translated(said)
+
+
+def test_cli_860_a_stored_sentence_is_said_in_the_readers_language() -> None:
+    """CLI-860: with the sentences and the numbers in it."""
+    why = Sentence("{failures} failures in a row, the last: {failure}", failures=5, failure=QUOTA)
+    held = wording.of_column(wording.column(why))
+    assert held == str(why)
+    assert in_german(held) == f"5 Fehlschlägen hintereinander, der letzte: {in_german(QUOTA.sentence)}"
+    assert in_german(held) != held
+    assert wording.of_field(wording.plain(why)) == held
+    timed = Sentence(
+        "{address} was silent for too long (limits: {connect_seconds:g} s to connect)", address="A", connect_seconds=3.0
+    )
+    assert wording.of_column(wording.column(timed)) == str(timed)
+
+
+def test_cli_860_a_text_of_an_earlier_program_is_shown_as_it_stands() -> None:
+    """CLI-860"""
+    for text in ("the disk {failed}", "[1]", "null", '["a"', "{", ""):
+        assert wording.of_column(text) == text
+    assert [wording.of_field(value) for value in NO_SENTENCES] == [None] * 4
+    assert wording.of_field("{x}") == "{x}"
+
+
+JSON: Any = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+)
+TEMPLATE = st.text(st.sampled_from(list("{}!rs:.0[]ax_9<>,%")), max_size=16)
+
+
+@given(st.one_of(JSON, st.tuples(TEMPLATE, st.dictionaries(st.sampled_from("ax_"), JSON, max_size=3)).map(list)))
+def test_cli_861_whatever_a_device_has_stored_can_be_shown(value: Any) -> None:
+    """CLI-861"""
+    said = wording.of_field(value)
+    for text in (said, wording.of_column(msgspec.json.encode(value).decode())):
+        if text is not None:
+            assert isinstance(in_german(text), str)
+
+
+@pytest.mark.parametrize(
+    "template", ["{a:>99999999999}", "{a.__class__}", "{a[0]}", "{a!s:99}", "{b}", "{a", "{a}" * 99]
+)
+def test_cli_861_a_template_only_puts_values_in_their_places(template: str) -> None:
+    """CLI-861: it is shown as it stands, and nothing of it is carried out."""
+    said = wording.sentence(wording.Wording(template, {"a": "x"}))
+    assert said == template
+    assert in_german(said) == template
+
+
+def test_cli_861_what_another_device_wrote_is_short() -> None:
+    """CLI-861: sentences within sentences cannot grow without end."""
+    words = wording.Wording("x" * 10_000)
+    for _ in range(9):
+        words = wording.Wording("{a}" * 16, {"a": words})
+    assert len(wording.sentence(words)) <= 16**wording.MAX_DEPTH * wording.MAX_TEXT
+
+
+# -- where they are stored
+
+
+def test_cli_860_why_a_wake_failed(tmp_path: Path) -> None:
+    """CLI-860: the log of wakes, the agent's record and why it sleeps."""
+    home = TaskHome.create(tmp_path, "laptop")
+    with home.agent.transaction(clock.now(), LOW) as tx:
+        run = run_log.enqueue(tx, Trigger("run", "userInitiated", "", None), "laura", "t")
+        run_log.move(tx, run.run_key, "refuse", QUOTA)
+        writer = thread.Thread("laura", "t", "run", None, 0, clock.new_id)
+        writer.noted(tx, QUOTA, {"errorMessage": QUOTA.message})
+        tx.put("laura", "agent", {"agentId": "laura", "displayName": "Laura"})
+        agent.give_up(
+            tx,
+            agent.read(tx, "laura"),
+            Sentence("{failures} failures in a row, the last: {failure}", failures=5, failure=QUOTA),
+        )
+        tx.put(agent.state_id("laura"), "agentState", {"recentHeadMessageId": writer.head})
+    with home.agent.reading() as reader:
+        state = agent.read_state(reader, "laura")
+        [said] = thread.messages(reader, "laura", "t")
+        found = (
+            run_log.runs(reader, "laura")[0].error_message,
+            thread.failed_because(reader, state),
+            thread.full_text(reader, said),
+        )
+        because = agent.asleep_because(state)
+    for each in found:
+        assert each == QUOTA.message
+        assert isinstance(each, Sentence)
+        assert in_german(each) == in_german(QUOTA.sentence) != QUOTA.message
+    assert because is not None
+    assert in_german(because).startswith("5 Fehlschlägen hintereinander")
+
+
+def test_cli_860_a_model_in_a_process_of_its_own() -> None:
+    """CLI-860: its error came through a pipe as English text."""
+    through = msgspec.json.decode(
+        msgspec.json.encode(ModelFailure(QUOTA.code, wording.written(QUOTA))), type=ModelFailure
+    )
+    assert in_german(wording.sentence(through.said)) == in_german(QUOTA.sentence)
+
+
+def test_cli_860_why_a_device_is_away(tmp_path: Path) -> None:
+    """CLI-860: in the daemon's file, and in the table for when none runs."""
+    home = TaskHome.create(tmp_path, "laptop")
+    why = Sentence("the name {host} leads to no address ({why})", host="phone.example", why="Name or service not known")
+    away = Away("unreachable", "2026-03-01T10:00:00.000Z", error=why)
+    remember_absences(home.space, {"phone": away}, clock.now())
+    with home.space.reading() as reader:
+        assert last_absences(reader) == {"phone": away}
+        kept = last_absences(reader)["phone"].error
+    status = DaemonStatus(
+        1,
+        2,
+        "",
+        [PeerState("phone", "phone", error=why, away=away, addresses=[AddressState("a:1", [], error=why)])],
+        unusable={"journal": why},
+    )
+    again = _decoder.decode(encoded(status))
+    assert again == status
+    [peer] = again.peers
+    assert peer.away is not None
+    for each in (kept, peer.error, peer.away.error, peer.addresses[0].error, again.unusable["journal"]):
+        assert each is not None
+        assert in_german(each).startswith("der Name phone.example führt zu keiner Adresse")
+
+
+def test_cli_860_why_an_effect_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CLI-860: the proposal says so in the language of its reader, and in English with `--json`."""
+    home = TaskHome.create(tmp_path, "laptop")
+    with home.journal.transaction(clock.now(), HIGH) as tx:
+        tasks.add_task(tx, "t1", "Bake bread", {"estimate": 30})
+    with home.agent.transaction(clock.now(), HIGH) as tx:
+        tx.put("laura", "agent", {"agentId": "laura", "displayName": "Laura"})
+    builder = wake_on(home.journal, home.agent, run="r1", waiting=[])
+    assert "queued" in builder.queue("update_task_estimate", {"minutes": 90}, clock.now())
+    with home.agent.transaction(clock.now(), LOW) as tx:
+        builder.build(tx, clock.now())
+    name = run_here("review", "--json", home=tmp_path).json["sets"][0]["items"][0]["name"]
+
+    def fails(*given: object) -> None:
+        raise IndexError(3)
+
+    monkeypatch.setattr(effect_write, "take_effect", fails)
+    said = "es ist unerwartet fehlgeschlagen (IndexError: 3)"
+    assert said in run_here("review", "confirm", name, "--language", "de", home=tmp_path).out
+    assert said in run_here("review", "--language", "de", home=tmp_path).out
+    [shown] = run_here("review", "--json", "--language", "de", home=tmp_path).json["sets"][0]["items"]
+    assert shown["error"] == "it failed unexpectedly (IndexError: 3)"
+
+
+# -- that none is made of text
+
+
+MADE_OF = {
+    "Failure": 1,
+    "Unreadable": 0,
+    "Outcome": 2,
+    "AddressState": 6,
+    "give_up": 2,
+    "noted": 1,
+    "move": 3,
+    "abandon": 2,
+}
+"""What keeps a sentence for later, and the place of the sentence in the call."""
+
+
+def finished_texts(tree: ast.AST) -> list[str]:
+    """Sentences in such calls that are finished English text: with values put in, or never said as a message."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            place = MADE_OF.get(name, 99)
+            if place < len(node.args) and isinstance(node.args[place], ast.JoinedStr | ast.BinOp):
+                found.append(ast.unparse(node))
+    return found
+
+
+def test_cli_860_nothing_that_is_kept_is_finished_text() -> None:
+    """CLI-860: in all of the code."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        assert finished_texts(ast.parse(file.read_text(encoding="utf-8"))) == [], file.name
+
+
+def test_cli_860_finished_text_is_found() -> None:
+    """CLI-860: the search above finds what it is there for."""
+    source = 'Failure("refused", f"{name} is gone")\nOutcome(item, "failed", "it " + why)\nFailure("refused", GONE)'
+    assert len(finished_texts(ast.parse(source))) == 2
+
+
+def test_a_problem_keeps_its_words() -> None:
+    problem = Problem("x", "{a} is {b!r}", a="A", b=3)
+    assert problem.sentence == problem.message == "A is 3"
+    assert problem.sentence.template == "{a} is {b!r}"
