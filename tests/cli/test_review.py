@@ -37,6 +37,15 @@ AGENT = "laura"
 BATCH = {"items": [{"title": title} for title in ("Milk", "Eggs", "Salt")]}
 
 
+class Killed(BaseException):
+    pass
+
+
+class DiesBeforeTheEffect(Sagas):
+    def take_effect(self, *_: Any) -> Any:
+        raise Killed
+
+
 class Desk:
     """A home, what its agent proposes, and the commands that a person types."""
 
@@ -54,6 +63,13 @@ class Desk:
         assert "queued" in builder.queue(tool, args, clock.now())
         with self.home.agent.transaction(clock.now(), LOW) as tx:
             return builder.build(tx, clock.now())
+
+    def dies_while_confirming(self, item: str) -> None:
+        """A command that is killed when the verdict is written, and its effect is not."""
+        stores = self.home.journal, self.home.agent
+        dying = Verdicts(*stores, ACTIONS, device_id="laptop", new_id=clock.new_id, sagas=DiesBeforeTheEffect)
+        with pytest.raises(Killed):
+            dying.confirm(item, clock.now())
 
     def edit(self, **fields: Any) -> None:
         with self.home.journal.transaction(clock.now(), HIGH) as tx:
@@ -271,20 +287,9 @@ def test_cli13_a_title_cannot_pass_for_something_else_on_the_screen(desk: Desk) 
 
 def test_rev50_a_command_that_was_killed_is_finished_by_the_next_one(desk: Desk) -> None:
     """REV-50: also where no daemon runs."""
-
-    class Killed(BaseException):
-        pass
-
-    class DiesBeforeTheEffect(Sagas):
-        def take_effect(self, *_: Any) -> Any:
-            raise Killed
-
     desk.propose("update_task_estimate", {"minutes": 60})
     item = desk.ask()[0]["items"][0]["id"]
-    stores = desk.home.journal, desk.home.agent
-    dying = Verdicts(*stores, ACTIONS, device_id="laptop", new_id=clock.new_id, sagas=DiesBeforeTheEffect)
-    with pytest.raises(Killed):
-        dying.confirm(item, clock.now())
+    desk.dies_while_confirming(item)
     assert desk.page.task.estimate == 30
     assert desk.ask() == []
     assert desk.page.task.estimate == 60
@@ -292,20 +297,9 @@ def test_rev50_a_command_that_was_killed_is_finished_by_the_next_one(desk: Desk)
 
 def test_rev943_status_shows_a_verdict_that_was_cut_off_and_one_that_failed(desk: Desk) -> None:
     """REV-943: a saga that can be read, then one whose row is damaged, then one that was given up."""
-
-    class Killed(BaseException):
-        pass
-
-    class DiesBeforeTheEffect(Sagas):
-        def take_effect(self, *_: Any) -> Any:
-            raise Killed
-
     desk.propose("update_task_estimate", {"minutes": 60})
     item = desk.ask()[0]["items"][0]
-    stores = desk.home.journal, desk.home.agent
-    dying = Verdicts(*stores, ACTIONS, device_id="laptop", new_id=clock.new_id, sagas=DiesBeforeTheEffect)
-    with pytest.raises(Killed):
-        dying.confirm(item["id"], clock.now())
+    desk.dies_while_confirming(item["id"])
     begun = [NotCarriedOut(item["name"], None)]
     assert not_carried_out(desk.home.agent, clock.now()) == begun
     with desk.home.agent.transaction(clock.now(), LOW) as tx:
