@@ -119,15 +119,24 @@ def test_web_1020_a_value_that_breaks_a_rule_settles_nothing(visitor: Visitor, t
     assert "1 field was written" in answer
 
 
-def test_web_1020_a_value_is_not_written_over_what_was_not_shown(visitor: Visitor, tmp_path: Path) -> None:
-    """WEB-1020"""
-    disagree(visitor.home, tmp_path / "other", "Theirs")
+@pytest.mark.parametrize("keep", ["1", "2", "both"])
+def test_web_1020_nothing_is_settled_that_was_not_shown(visitor: Visitor, tmp_path: Path, keep: str) -> None:
+    """WEB-1020, WEB-33: the other device has written again, and is still in conflict."""
+    other = TaskHome.create(tmp_path / "other", "phone")
+    send(visitor.home.journal, other.journal)
+    for store, title in ((other.journal, "Theirs"), (visitor.home.journal, "Mine")):
+        with store.transaction(now(), PERSON) as tx:
+            tasks.edit_task(tx, TASK, {"title": title})
+    send(other.journal, visitor.home.journal)
     page = visitor.get("/conflicts")
-    with visitor.home.journal.transaction(now(), PERSON) as tx:
-        tasks.edit_task(tx, TASK, {"title": "Later"})
-    answer = visitor.post("/conflicts", 409, **fields(page), keep="both", value="Both")
+    with other.journal.transaction(now(), PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"title": "Theirs again"})
+    send(other.journal, visitor.home.journal)
+    other.close()
+    answer = visitor.post("/conflicts", 409, **fields(page), keep=keep, value="Both")
     assert "This changed while you looked. Nothing was done." in answer
-    assert visitor.task.title == "Later"
+    assert "Theirs again" in answer
+    assert "1 field was written on two devices at once." in answer
 
 
 def test_web_1020_what_has_no_field_of_its_own_is_not_written(visitor: Visitor, tmp_path: Path) -> None:
