@@ -1,5 +1,6 @@
 """An agent's page: what it did, what that cost, and the person's verbs on it."""
 
+import re
 from functools import partial
 
 import anyio
@@ -16,7 +17,10 @@ from lottisync.device import clock
 from lottisync.journal import never_sent, tasks
 from lottisync.problem import Problem
 from lottisync.review.precedence import PERSON
+from lottisync.store.instant import iso
 from lottisync.web.agent_page import spelled
+
+HOUR = 3_600_000
 
 
 def minding(visitor: Visitor) -> str:
@@ -148,6 +152,36 @@ def test_web_34_the_persons_verbs_change_its_life_and_what_is_not_allowed_is_sai
     assert "Ended" in visitor.post(place, verb="destroy")
     assert lifecycle(visitor, agent_id) == "destroyed"
     visitor.post(place, 400, verb="resume")
+
+
+@pytest.mark.parametrize(
+    ("lifecycle", "later", "shown"), [("active", HOUR, True), ("active", -HOUR, False), ("dormant", HOUR, False)]
+)
+def test_web_1025_an_agent_wakes_again_at_a_time_to_come(
+    visitor: Visitor, lifecycle: str, later: int, *, shown: bool
+) -> None:
+    """WEB-1025: neither at one that is over, nor while it is paused."""
+    agent_id = minding(visitor)
+    with visitor.home.agent.transaction(visitor.now(), PERSON) as tx:
+        state = agents.read_state(tx, agent_id)
+        tx.put(state.id, "agentState", {"nextWakeAt": iso(visitor.now() + later)})
+        tx.put(agent_id, "agent", {"lifecycle": lifecycle})
+    assert ("Wakes again" in visitor.get(f"/agents/{agent_id}")) is shown
+
+
+def test_web_1026_what_a_verb_has_done_is_said(visitor: Visitor) -> None:
+    """WEB-1026: also where the page looks as before. One that is ended neither minds nor wakes."""
+    agent_id = minding(visitor)
+    for verb, said in (
+        ("wake", "Mina wakes as soon as its device can"),
+        ("pause", "Mina is paused"),
+        ("resume", "Mina may wake again"),
+        ("move", "Mina wakes on laptop"),
+        ("destroy", "Mina is ended; what it wrote stays readable"),
+    ):
+        page = visitor.post(f"/agents/{agent_id}", verb=verb)
+        assert re.findall(r'<p id="said"[^>]*>([^<]+)<', page) == [said]
+        assert ("wakes on laptop" in page.partition('id="lede"')[2].partition("</p>")[0]) is (verb != "destroy")
 
 
 @pytest.mark.parametrize("verb", ["", "create", "wake "])

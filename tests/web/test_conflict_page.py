@@ -62,6 +62,125 @@ def test_web_33_a_choice_among_values_that_have_changed_is_refused(visitor: Visi
         visitor.post("/conflicts", 409, **fields(page), keep=keep)
 
 
+def differ(home: TaskHome, path: Path, ident: str, theirs: dict[str, Any], mine: dict[str, Any]) -> None:
+    """Another device has written to an entity of the journal at the same time."""
+    other = TaskHome.create(path, "phone")
+    send(home.journal, other.journal)
+    for store, fields in ((other.journal, theirs), (home.journal, mine)):
+        with store.transaction(now(), PERSON) as tx:
+            entity = tx.entity(ident)
+            assert entity is not None
+            tx.put(ident, entity.type, fields)
+    send(other.journal, home.journal)
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("ident", "path", "theirs", "mine", "kind", "typed", "stored"),
+    [
+        (TASK, "title", "Theirs", "Mine", 'type="text"', " Mine and\ttheirs ", "Mine and theirs"),
+        ("n1", "text", "Theirs", "Mine\n<b>", "textarea", "Mine\r\n<b>\r\ntheirs", "Mine\n<b>\ntheirs"),
+        (TASK, "due", "2026-12-01", "2026-12-03", 'type="date"', "2026-12-02", "2026-12-02"),
+        (TASK, "due", "2026-12-01", "2026-12-03", 'type="date"', "", None),
+        (TASK, "estimate", 30, 60, 'type="number"', "45", 45),
+    ],
+)
+def test_web_1020_one_value_is_written_out_of_both(
+    visitor: Visitor, tmp_path: Path, ident: str, path: str, theirs: Any, mine: Any, kind: str, typed: str, stored: Any
+) -> None:
+    """WEB-1020: without a script, too; as its verb on the task's page stores it."""
+    differ(visitor.home, tmp_path / "other", ident, {path: theirs}, {path: mine})
+    page = visitor.get("/conflicts")
+    form = page.partition("Write one out of both")[2].partition("</form>")[0]
+    assert kind in form
+    assert 'name="value"' in form
+    page = visitor.post("/conflicts", **fields(page), keep="both", value=typed)
+    assert "Settled, on every device." in page
+    assert "No two devices disagree." in page
+    held = visitor.home.journal.read(ident)
+    assert held is not None
+    assert held.value(path) == stored
+
+
+def test_web_1020_the_field_begins_with_the_value_that_is_shown(visitor: Visitor, tmp_path: Path) -> None:
+    """WEB-1020: whole, and as text."""
+    differ(visitor.home, tmp_path / "other", "n1", {"text": "a"}, {"text": "\n<b>one</b>\n & two"})
+    page = visitor.get("/conflicts")
+    assert '<textarea name="value" rows="6">\n\n&lt;b&gt;one&lt;/b&gt;\n &amp; two</textarea>' in page
+
+
+@pytest.mark.parametrize("typed", ["", " ", "x" * 401])
+def test_web_1020_a_value_that_breaks_a_rule_settles_nothing(visitor: Visitor, tmp_path: Path, typed: str) -> None:
+    """WEB-1020: the rule is said, and so it is for values that changed since."""
+    disagree(visitor.home, tmp_path / "other", "Theirs")
+    page = visitor.get("/conflicts")
+    answer = visitor.post("/conflicts", 400, **fields(page), keep="both", value=typed)
+    assert "A title has 1 to 400 characters" in answer
+    assert "1 field was written" in answer
+
+
+@pytest.mark.parametrize("keep", ["1", "2", "both"])
+def test_web_1020_nothing_is_settled_that_was_not_shown(visitor: Visitor, tmp_path: Path, keep: str) -> None:
+    """WEB-1020, WEB-33: the other device has written again, and is still in conflict."""
+    other = TaskHome.create(tmp_path / "other", "phone")
+    send(visitor.home.journal, other.journal)
+    for store, title in ((other.journal, "Theirs"), (visitor.home.journal, "Mine")):
+        with store.transaction(now(), PERSON) as tx:
+            tasks.edit_task(tx, TASK, {"title": title})
+    send(other.journal, visitor.home.journal)
+    page = visitor.get("/conflicts")
+    with other.journal.transaction(now(), PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"title": "Theirs again"})
+    send(other.journal, visitor.home.journal)
+    other.close()
+    answer = visitor.post("/conflicts", 409, **fields(page), keep=keep, value="Both")
+    assert "This changed while you looked. Nothing was done." in answer
+    assert "Theirs again" in answer
+    assert "1 field was written on two devices at once." in answer
+
+
+def test_web_1020_what_has_no_field_of_its_own_is_not_written(visitor: Visitor, tmp_path: Path) -> None:
+    """WEB-1020: a status goes with its reason."""
+    differ(visitor.home, tmp_path / "other", TASK, {"status": "GROOMED"}, {"status": "ON HOLD"})
+    page = visitor.get("/conflicts")
+    assert "Write one out of both" not in page
+    answer = visitor.post("/conflicts", 400, **fields(page), keep="both", value="DONE")
+    assert "Status cannot be written here: keep one of its values" in answer
+    assert visitor.task.status in ("GROOMED", "ON HOLD")
+
+
+@pytest.mark.parametrize(("word", "there"), [("Delete it after all", False), ("Keep the task", True)])
+def test_web_1021_a_deletion_against_an_edit_is_settled_by_what_comes_of_it(
+    visitor: Visitor, tmp_path: Path, word: str, *, there: bool
+) -> None:
+    """WEB-1021"""
+    other = TaskHome.create(tmp_path / "other", "phone")
+    send(visitor.home.journal, other.journal)
+    with other.journal.transaction(now(), PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"title": "Theirs"})
+    with visitor.home.journal.transaction(now(), PERSON) as tx:
+        tasks.delete_task(tx, TASK)
+    send(other.journal, visitor.home.journal)
+    other.close()
+    page = visitor.get("/conflicts")
+    assert "Keep the one of" not in page
+    [number] = re.findall(rf'name="keep" value="(\d)" aria-label="{word} · [^"]+">{word}<', page)
+    assert "No two devices disagree." in visitor.post("/conflicts", **fields(page), keep=number)
+    visitor.get(f"/tasks/{TASK}", 200 if there else 404)
+
+
+def test_web_1022_each_button_of_a_conflict_names_its_value(visitor: Visitor, tmp_path: Path) -> None:
+    """WEB-1022"""
+    disagree(visitor.home, tmp_path / "other", 'Their "own" <b>')
+    page = visitor.get("/conflicts")
+    found = re.findall(r'<button name="keep" value="\d" aria-label="([^"]+)">([^<]+)<', page)
+    assert {name.partition(" · ")[::2] for name, _ in found} == {
+        ("Keep the one of laptop", "Mine"),
+        ("Keep the one of another device", "Their &#34;own&#34; &lt;b&gt;"),
+    }
+    assert all(name.startswith(word) for name, word in found)
+
+
 def test_web_26_what_became_of_proposals_is_listed(visitor: Visitor) -> None:
     propose(visitor.home, *PROPOSED)
     assert "Set estimate to 90 minutes" in visitor.get("/activity")

@@ -32,6 +32,14 @@ NARROW = """[...document.querySelectorAll('main :is(input, select, textarea)')].
     !['hidden', 'checkbox'].includes(one.type) && one.getBoundingClientRect().width < 80)
     .map(one => one.outerHTML.slice(0, 160))"""
 
+FILLED = """const all = (selector) => document.querySelectorAll(selector);
+for (const one of all('.places li a')) one.querySelector('span').textContent = 'W'.repeat(24);
+for (const one of all('.count-inbox > [aria-hidden]')) one.textContent = '999+';
+for (const one of all('.count-conflicts > [aria-hidden]')) one.textContent = '99';"""
+ASTRAY = """[...document.querySelectorAll('.places :is(a, .count)')].filter(one => one.checkVisibility() &&
+    (one.getBoundingClientRect().right > one.closest('nav').getBoundingClientRect().right + 0.5 ||
+    one.matches('.count') && one.getBoundingClientRect().height > 22)).map(one => one.outerHTML.slice(0, 160))"""
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
@@ -110,3 +118,36 @@ def test_web_615_every_page_fits_every_screen_in_every_language(
             found += [(where, width, seen[:3]) for seen in looks if seen]
     context.close()
     assert found == []
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_web_1028_a_place_stays_in_the_navigation_and_its_count_on_one_line(
+    home: tuple[Path, str], browser: Browser, width: int
+) -> None:
+    """WEB-1028: with a long word, and with more than 999."""
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page, base = entered(context, home[0])
+    page.goto(base + "/inbox")
+    page.evaluate(FILLED)
+    assert page.locator(".count:visible").count() > 1
+    assert page.evaluate(ASTRAY) == []
+    context.close()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_web_1029_what_was_done_is_said_whole_on_a_narrow_screen(
+    home: tuple[Path, str], browser: Browser, language: str
+) -> None:
+    """WEB-1029: that a conflict is settled, beside the button that takes it back."""
+    context = browser.new_context(locale=f"{language}-{language.upper()}", viewport={"width": 320, "height": 640})
+    page, base = entered(context, home[0])
+    page.goto(base + "/conflicts?settled=1")
+    assert page.locator("#said").inner_text()
+    page.locator("#undo").evaluate(
+        "one => { one.innerHTML = `<form><button class=bare><span>${'w'.repeat(60)}</span>` }"
+    )
+    looked = "one => [one.clientHeight, one.scrollHeight, one.clientWidth, one.scrollWidth]"
+    high, needed, wide, asked = page.locator("#said").evaluate(looked)
+    assert needed <= high <= 44
+    assert asked <= wide
+    context.close()

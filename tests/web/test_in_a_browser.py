@@ -674,6 +674,43 @@ def test_web_964_a_conflict_that_is_settled_elsewhere_has_no_buttons(one: tuple[
     assert page.evaluate("document.activeElement.matches('[data-card]')")
 
 
+def test_web_1030_a_key_opens_each_kind_of_field(one: tuple[Path, BrowserContext]) -> None:
+    """WEB-1030: a text, a number, a day, and a choice."""
+    home, context = one
+    page = entered(context, home)
+    kinds = []
+    for ident in page.locator("[data-row]").evaluate_all("rows => rows.map(row => row.id)"):
+        page.locator(f"#{ident}").focus()
+        page.keyboard.press("e")
+        if page.locator(f"#{ident} form.edit").count():
+            field = page.locator(f"#{ident} form.edit [name^=arg]").first
+            expect(field).to_be_focused()
+            kinds.append(field.evaluate("one => one.type"))
+    assert set(kinds) == {"text", "number", "date", "select-one"}
+
+
+def test_web_1023_out_of_reach_the_buttons_of_a_verdict_are_off(one: tuple[Path, BrowserContext]) -> None:
+    """WEB-1023: it is seen and heard, a press changes nothing, and they are on again by themselves."""
+    home, context = one
+    context.route("**/live?*", lambda route: route.abort())
+    page = entered(context, home)
+    off = page.locator("[action^='/decide'] button[aria-disabled=true]")
+    expect(off).not_to_have_count(0)
+    expect(page.locator("[action^='/decide'] button:not([aria-disabled])")).to_have_count(0)
+    assert page.locator(".yes").first.evaluate("button => getComputedStyle(button).borderTopStyle") == "dashed"
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.method))
+    page.locator(".yes").first.dispatch_event("click")
+    page.locator("[data-row]").first.focus()
+    page.keyboard.press("y")
+    assert "POST" not in sent
+    context.unroute("**/live?*")
+    expect(off).to_have_count(0)
+    page.locator(".yes").first.click()
+    expect(page.locator(".row.confirmed")).to_have_count(1)
+    assert not reloaded(page)
+
+
 def test_web_965_what_failed_is_in_view_wherever_the_page_is(tmp_path: Path, browser: Browser) -> None:
     """WEB-965: at 320 px, at the end of a long inbox, when the device goes away."""
     home = tmp_path / "laptop"

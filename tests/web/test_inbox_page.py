@@ -1,10 +1,11 @@
 """The inbox over HTTP, without a script: every verdict is a form, and says what was seen."""
 
 import re
+from typing import Any
 
 import pytest
 from tests.support.proposals import propose
-from tests.web.visitor import PROPOSED, TASK, Visitor
+from tests.web.visitor import PROPOSED, TASK, TITLE, Visitor
 
 from lottisync.journal import tasks
 from lottisync.review.precedence import PERSON
@@ -231,28 +232,102 @@ def test_agent155_what_goes_to_the_archive_is_not_called_done(visitor: Visitor) 
     assert "not done" not in page
 
 
-def test_web_504_a_contested_row_says_what_each_device_decided(visitor: Visitor) -> None:
-    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
-    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
-    visitor.decide(item, shown, "confirm")
+def decided_elsewhere(visitor: Visitor, **differently: Any) -> None:
+    """Another device has decided on the one item that was decided on here, at the same time."""
     with visitor.home.agent.reading() as reader:
         [decision] = reader.by_type("changeDecision")
         document = reader.document(decision.id)
     assert document is not None
-    other = {
-        **document.document(),
-        "verdict": "rejected",
-        "reason": "It takes longer.",
-        "device": "another",
-        "seen": [],
-    }
+    other = {**document.document(), "device": "another", "seen": [], **differently}
     fields = {name: value for name, value in other.items() if name not in ("id", "type", "updatedAt", "deletedAt")}
     with visitor.home.agent.transaction(visitor.now(), PERSON) as tx:
         tx.put("elsewhere", "changeDecision", fields)
+
+
+def test_web_504_a_contested_row_says_what_each_device_decided(visitor: Visitor) -> None:
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
+    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    visitor.decide(item, shown, "confirm")
+    decided_elsewhere(visitor, verdict="rejected", reason="It takes longer.")
     page = visitor.get("/inbox")
     assert "decided differently on two devices" in page
     assert re.search(r"<dt>laptop</dt><dd><b>confirmed</b>", page)
     assert re.search(r"<dt>another device</dt><dd><b>rejected</b>.*It takes longer\.", page)
+
+
+@pytest.mark.parametrize(
+    ("call", "kept", "before"),
+    [
+        (("update_task_estimate", {"minutes": 90}), "Keep 1 h 30 min · Estimate", "Back to 30 min · Estimate"),
+        (
+            ("set_task_title", {"title": "Book the boiler service, and find the log book"}),
+            "Keep Book the boiler service, and find the log book · Title",
+            f"Back to {TITLE} · Title",
+        ),
+        (
+            ("add_multiple_checklist_items", {"items": [{"title": "Call the fitter"}]}),
+            "Keep it · Add: &#34;Call the fitter&#34;",
+            "Back to before · Add: &#34;Call the fitter&#34;",
+        ),
+    ],
+)
+def test_web_1022_the_buttons_of_a_contested_row_name_what_they_stand_for(
+    visitor: Visitor, call: tuple[str, dict[str, Any]], kept: str, before: str
+) -> None:
+    """WEB-1022: the value that took effect, and the one from before."""
+    propose(visitor.home, call)
+    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    visitor.decide(item, shown, "confirm")
+    decided_elsewhere(visitor, verdict="rejected")
+    found = re.findall(
+        r'<button name="verdict" value="(keep|undo)" aria-label="([^"]+)">([^<]+)<', visitor.get("/inbox")
+    )
+    assert [(word, name) for word, name, _ in found] == [("keep", kept), ("undo", before)]
+    assert all(name.startswith(text.removesuffix("...")) for _, name, text in found)
+
+
+def test_web_1022_a_contested_row_keeps_the_value_that_was_typed(visitor: Visitor) -> None:
+    """WEB-1022: an edit took effect, and another device confirmed what was proposed."""
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
+    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    visitor.decide(item, shown, "edit", arg_minutes="120")
+    decided_elsewhere(visitor, edited=False, **{"args/minutes": 90})
+    page = visitor.get("/inbox")
+    assert ">Keep 2 h<" in page
+    [(item, shown)] = visitor.rows(page)
+    visitor.decide(item, shown, "keep")
+    assert visitor.task.estimate == 120
+
+
+def test_web_1027_what_is_contested_counts_as_what_waits(visitor: Visitor) -> None:
+    """WEB-1027: in its group and at the foot of its card, as in the title."""
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
+    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    visitor.decide(item, shown, "confirm")
+    decided_elsewhere(visitor, verdict="rejected", reason="It takes longer.")
+    page = visitor.get("/inbox")
+    assert "<title>(1) Inbox</title>" in page
+    assert re.findall(r'-count" data-live>(\d+)<', page) == ["1"]
+    assert "1 needs a look." in page
+    assert "All decided." not in page
+    assert page.count("It takes longer.") == 1
+
+
+def test_web_1024_a_decided_row_says_the_value_that_took_effect(visitor: Visitor) -> None:
+    """WEB-1024: an edit is confirmed as edited; what was proposed took no effect. Activity and the task's page say the
+    same."""
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
+    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    page = visitor.decide(item, shown, "edit", arg_minutes="120", since=visitor.now())
+    said = re.findall(r'<p id="said"[^>]*>([^<]+)<', page)
+    assert said == ["Confirmed: Set estimate to 120 minutes"]
+    row = page.partition('class="row confirmed')[2].partition("</li>")[0]
+    assert ">2 h</ins>" in row
+    assert "1 h 30 min" not in row
+    assert "90 minutes" not in row
+    for path in ("/activity", f"/tasks/{TASK}"):
+        shown = visitor.get(path)
+        assert "Set estimate to 120 minutes" in shown, path
 
 
 def test_web_505_the_icon_says_how_many_wait(visitor: Visitor) -> None:

@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from lottisync.review import index
-from lottisync.review.action import Actions
+from lottisync.review import index, undo
+from lottisync.review.action import Actions, Unreadable
 from lottisync.review.change import ChangeDecision
+from lottisync.review.effect import effect_of
 from lottisync.review.item_view import ItemView, Lens, item_view, lens_of, task_title
 from lottisync.review.ledger import Ledger, Placed, agent_name, one_set
 from lottisync.review.policy import Sovereignty
@@ -122,6 +123,15 @@ class Inbox:
         with index.reading(self._agents, now) as reader:
             one_set(reader, item_id)
             return index.ledger_of(reader, [set_of(item_id)], now).find(item_id).state.heads
+
+    def choice_on(self, item_id: str, now: int) -> undo.Choice:
+        """What a contested item would be with either verdict. Raises `Problem` for an unknown id."""
+        with index.reading(self._agents, now) as reader:
+            one_set(reader, item_id)
+            placed = index.ledger_of(reader, [set_of(item_id)], now).find(item_id)
+        found = effect_of(self._actions, placed.item, placed.set.task_id)
+        with self._journal.reading() as journal:
+            return undo.Choice({}, {}) if isinstance(found, Unreadable) else undo.choice(journal, found)
 
     def item(self, item_id: str, now: int) -> ItemView:
         """One item, in any status. Raises `Problem` for an unknown id."""

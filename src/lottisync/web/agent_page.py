@@ -102,7 +102,9 @@ def change(request: Request) -> Response:
             verb(tx, agent_id, site.home.key.device_id)
     except Problem as problem:
         return _shown(request, said=problem_text(problem), status=400)
-    return back_to("/inbox" if form_of(request).one("back") == "inbox" else f"/agents/{agent_id}")
+    if form_of(request).one("back") == "inbox":
+        return back_to("/inbox")
+    return back_to(f"/agents/{agent_id}", done=form_of(request).one("verb"))
 
 
 def _wake_now(tx: Transaction, agent_id: str, here: str) -> None:
@@ -118,6 +120,16 @@ VERBS: Mapping[str, Callable[[Transaction, str, str], None]] = {
     "destroy": lambda tx, agent_id, here: agents.destroy(tx, agent_id),
     "move": lambda tx, agent_id, here: agents.move(tx, agent_id, here),
 }
+
+
+DONE = {
+    "wake": marked("{name} wakes as soon as its device can"),
+    "pause": marked("{name} is paused"),
+    "resume": marked("{name} may wake again"),
+    "move": marked("{name} wakes on {device}"),
+    "destroy": marked("{name} is ended; what it wrote stays readable"),
+}
+"""What is said after a verb."""
 
 
 def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
@@ -139,7 +151,9 @@ def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
     with site.journal.reading() as journal:
         task = journal.document(task_id) if task_id and not agents.asleep_without_task(journal, state) else None
         closed = agents.asleep_after_task(journal, state)
-    member = site.home.roster().members.get(found.home_device)
+    home = site.name_of(found.home_device)
+    if not said and (done := DONE.get(request.query_params.get("done", ""))):
+        said = say(done, name=found.display_name, device=home)
     return page(
         request,
         "agent.html",
@@ -155,10 +169,10 @@ def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
         asleep=agents.asleep_because(state),
         withheld=problem_text(withheld) if withheld is not None and found.lifecycle != agents.DESTROYED else "",
         attention=asked.request.rationale if asked is not None else "",
-        facts=_facts(found, state),
+        facts=_facts(found, state, site.now()),
         task=task_id if task is not None else "",
         task_title=task.document().get("title", "") if task is not None else "",
-        home=member.name if member is not None else say("a device that is not known here"),
+        home=home,
         at_home=found.home_device == site.home.key.device_id,
         report=report.content if report is not None else {},
         wakes=wakes,
@@ -189,11 +203,12 @@ def _standing(found: Agent, state: AgentState, *, awake: bool, closed: str | Non
     return say("Asleep: its task is closed") if closed else say("Asleep")
 
 
-def _facts(found: Agent, state: AgentState) -> list[tuple[str, str, bool]]:
-    """Name, value, and whether the value is an instant."""
+def _facts(found: Agent, state: AgentState, now: int) -> list[tuple[str, str, bool]]:
+    """Name, value, and whether the value is an instant. What is over is not when it wakes again."""
+    wakes = state.next_wake_at if found.lifecycle == agents.ACTIVE else None
     facts = [
         (say("Woke last"), state.last_wake_at or "", True),
-        (say("Wakes again"), state.next_wake_at or "", True),
+        (say("Wakes again"), wakes if wakes and wakes > iso(now) else "", True),
         (say("Model"), str(found.config.get("model") or ""), False),
         (say("Failures in a row"), str(state.consecutive_failure_count or ""), False),
     ]

@@ -1,5 +1,6 @@
 """Conflicts: what two devices wrote at once, side by side. A choice carries the writes that were shown."""
 
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
@@ -9,20 +10,34 @@ from starlette.responses import Response
 from lottisync.causality.vector_clock import Host
 from lottisync.device import acts
 from lottisync.entities.entity import DELETED_AT
+from lottisync.journal import task_values
 from lottisync.journal import words as task_words
 from lottisync.language import say
 from lottisync.problem import Problem, Sentence
 from lottisync.review.precedence import PERSON
+from lottisync.shown import one_line
 from lottisync.store import conflict as conflicts_of
 from lottisync.store.conflict import Candidate, Conflict
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
-from lottisync.web import words
+from lottisync.web import clock_field, task_verbs, words
 from lottisync.web.difference import Part, differing
 from lottisync.web.frame import NOTHING_DONE, back_to, form_of, page, place_of, problem_text, site_of
 from lottisync.web.site import Site
+
+Checked = Callable[[str], Any]
+BY_HAND: Mapping[tuple[str, str], tuple[str, Checked]] = {
+    **{(name, "title"): ("text", task_values.checked_title) for name in ("task", "checklist", "checklistItem")},
+    ("entry", "text"): ("lines", task_values.checked_text),
+    ("task", "due"): ("date", task_verbs.due),
+    ("task", "estimate"): ("number", task_verbs.minutes),
+    ("task", "remindAt"): ("datetime-local", task_verbs.reminder),
+}
+"""What a person may write in place of all values, by type and path: the kind of field, and what reads it."""
+BOTH = "both"
+"""The choice of none of the values, but of what was written by hand."""
 
 
 class Side(NamedTuple):
@@ -32,10 +47,13 @@ class Side(NamedTuple):
     by: str
     at: str
     dot: str
+    keeps: str
+    value: str
 
 
 class Pair(NamedTuple):
-    """A field with the values that stand against each other; the one that is shown now is the first."""
+    """A field with the values that stand against each other; the one that is shown now is the first. `field` is the
+    kind of input for a value that is written by hand, '' if there is none, and `held` what it begins with."""
 
     store: str
     entity: str
@@ -43,6 +61,8 @@ class Pair(NamedTuple):
     title: str
     label: str
     sides: list[Side]
+    field: str
+    held: str
 
     @property
     def ident(self) -> str:
@@ -59,7 +79,7 @@ def conflicts(request: Request) -> Response:
 
 
 def settle(request: Request) -> Response:
-    """`POST /conflicts`: keep one of the values."""
+    """`POST /conflicts`: keep one of the values, or write another."""
     form, site = form_of(request), site_of(request)
     store = site.home.stores.get(form.one("store"))
     try:
@@ -72,10 +92,28 @@ def settle(request: Request) -> Response:
             there = [one for one in _of_entity(tx, ident) if one.path == path]
             if not there or _seen(there[0]) != form.one("seen"):
                 return _shown(request, said=NOTHING_DONE, status=409)
-            conflicts_of.keep(tx, ident, path, int(number) if number.isdigit() and len(number) < 4 else 0)
+            if number == BOTH:
+                conflicts_of.combine(tx, ident, path, _by_hand(there[0], form.one("value")))
+            else:
+                conflicts_of.keep(tx, ident, path, int(number) if number.isdigit() and len(number) < 4 else 0)
     except Problem as problem:
         return _shown(request, said=problem_text(problem), status=400)
     return back_to("/conflicts", settled="1")
+
+
+def _by_hand(one: Conflict, text: str) -> Any:
+    """The value that was written for a field, as it is stored."""
+    if (one.type, one.path) not in BY_HAND:
+        raise Problem("bad-value", "{path} cannot be written here: keep one of its values", path=one.path)
+    return BY_HAND[one.type, one.path][1](text)
+
+
+def _field(one: Conflict) -> tuple[str, str]:
+    """The kind of input for another value, and the value that is shown now as it holds that."""
+    kind, _ = BY_HAND.get((one.type, one.path), ("", None))
+    held = one.candidates[0].value
+    text = "" if held is None else str(held)
+    return kind, clock_field.shown(text) if kind == "datetime-local" else text
 
 
 def _acting(request: Request, store: Store, said: str) -> AbstractContextManager[Transaction]:
@@ -116,19 +154,33 @@ def _pairs(site: Site) -> list[Pair]:
             for one in conflicts_of.decisions_of_store(reader):
                 texts = [_text(one, words.named(reader, one.path, candidate.value)) for candidate in one.candidates]
                 sides = [
-                    _side(number, parts, candidate, names)
+                    _side(one, number, parts, candidate, names)
                     for number, (parts, candidate) in enumerate(zip(differing(texts), one.candidates, strict=True), 1)
                 ]
                 found.append(
-                    Pair(name, one.entity, one.path, _title(reader, one.entity), task_words.field(one.path), sides)
+                    Pair(
+                        *(name, one.entity, one.path, _title(reader, one.entity), task_words.field(one.path), sides),
+                        *_field(one),
+                    )
                 )
     return found
 
 
-def _side(number: int, parts: list[Part], candidate: Candidate, names: dict[Host, str]) -> Side:
+def _side(one: Conflict, number: int, parts: list[Part], candidate: Candidate, names: dict[Host, str]) -> Side:
     by = say("you") if candidate.precedence else say("an agent")
     device = names.get(candidate.host, say("another device"))
-    return Side(number, parts, device, by, iso(candidate.millis), _dot(candidate))
+    keeps = _outcome(one, candidate) or say("Keep the one of {device}", device=one_line(device))
+    value = "".join(part.text for part in parts)
+    return Side(number, parts, device, by, iso(candidate.millis), _dot(candidate), keeps, value)
+
+
+def _outcome(one: Conflict, candidate: Candidate) -> str:
+    """What a choice does, where it is no value that is kept."""
+    if one.path != DELETED_AT:
+        return ""
+    if candidate.value is not None:
+        return say("Delete it after all")
+    return say("Keep the task") if one.type == "task" else say("Keep it")
 
 
 def _text(one: Conflict, held: Any) -> str:

@@ -19,6 +19,7 @@ from lottisync.journal import words as task_words
 from lottisync.language import marked, number, say, several, spoken, translated
 from lottisync.problem import Problem
 from lottisync.review.change import ChangeDecision
+from lottisync.review.item_view import ItemView
 from lottisync.shown import lines, one_line
 from lottisync.store.instant import there
 from lottisync.web import rows, words
@@ -132,6 +133,7 @@ def page(
         zone=zone_of(request) or f"{there(now):%Z}",
         written_by=lambda by_you, host: _written_by(site, by_you, host),
         verdicts_on=lambda item: _verdicts_on(site, item),
+        choice_on=lambda item: _choice_on(site, item),
         **values,
     )
     return HTMLResponse(text, status)
@@ -148,6 +150,14 @@ def _written_by(site: Site, by_you: bool, host: str) -> str:
 def _verdicts_on(site: Site, item: str) -> list[tuple[str, ChangeDecision]]:
     """What was decided on an item, each with the device on which it was."""
     return [(site.name_of(one.device), one) for one in site.inbox().verdicts_on(item, site.now())]
+
+
+def _choice_on(site: Site, item: ItemView) -> tuple[str, str]:
+    """What a contested item holds with its effect and what it held before, in words; '' where that is no value."""
+    choice = site.inbox().choice_on(item.id, site.now())
+    path = next((change.path for change in item.changes if change.path in choice.kept), "")
+    before = words.value(path, choice.before[path]) if path in choice.before else ""
+    return words.value(path, choice.kept[path]) if path else "", before
 
 
 def back_to(path: str, anchor: str = "", **query: Any) -> Response:

@@ -109,6 +109,11 @@ class Row(NamedTuple):
         return self.item.status == "pending" and not self.item.expired
 
     @property
+    def asks(self) -> bool:
+        """Whether the person has something to say on it: also where devices decided differently."""
+        return self.waits or self.item.contested
+
+    @property
     def heeded(self) -> bool:
         return self.state in HEEDED
 
@@ -129,7 +134,7 @@ class Group(NamedTuple):
 
     @property
     def waiting(self) -> int:
-        return sum(row.waits for row in self.rows)
+        return sum(row.asks for row in self.rows)
 
 
 class Card(NamedTuple):
@@ -152,7 +157,7 @@ class Card(NamedTuple):
 
     @property
     def waiting(self) -> int:
-        return sum(row.waits for row in self.rows)
+        return sum(row.asks for row in self.rows)
 
     @property
     def plain(self) -> list[Row]:

@@ -79,11 +79,11 @@ def _put_into(tx: Transaction, task_id: str, category: str) -> None:
     tasks.edit_task(tx, task_id, {"categoryId": ident})
 
 
-def _due(text: str) -> str | None:
+def due(text: str) -> str | None:
     return task_values.checked_day(text) if text.strip() else None
 
 
-def _reminder(text: str) -> str | None:
+def reminder(text: str) -> str | None:
     return clock_field.instant(text) if text.strip() else None
 
 
@@ -101,7 +101,7 @@ def _repeat(tx: Transaction, task: str, form: Form, new: str) -> object:
     return tasks.edit_task(tx, task, {"repeat": rule.stored()})
 
 
-def _minutes(text: str) -> int | None:
+def minutes(text: str) -> int | None:
     if not text.strip():
         return None
     if not (text.strip().isascii() and text.strip().isdigit()):
@@ -172,10 +172,10 @@ VERBS: Mapping[str, Verb] = {
     "priority": lambda tx, task, form, new: tasks.edit_task(
         tx, task, {"priority": task_values.checked_priority(form.one("value"))}
     ),
-    "due": lambda tx, task, form, new: tasks.edit_task(tx, task, {"due": _due(form.one("value"))}),
-    "remind": lambda tx, task, form, new: tasks.edit_task(tx, task, {"remindAt": _reminder(form.one("value"))}),
+    "due": lambda tx, task, form, new: tasks.edit_task(tx, task, {"due": due(form.one("value"))}),
+    "remind": lambda tx, task, form, new: tasks.edit_task(tx, task, {"remindAt": reminder(form.one("value"))}),
     "repeat": _repeat,
-    "estimate": lambda tx, task, form, new: tasks.edit_task(tx, task, {"estimate": _minutes(form.one("value"))}),
+    "estimate": lambda tx, task, form, new: tasks.edit_task(tx, task, {"estimate": minutes(form.one("value"))}),
     "add-item": _add_item,
     "tick": lambda tx, task, form, new: tasks.check_item(tx, form.one("item"), checked=True),
     "untick": lambda tx, task, form, new: tasks.check_item(tx, form.one("item"), checked=False),
@@ -202,7 +202,7 @@ VERBS: Mapping[str, Verb] = {
     "unlabel": lambda tx, task, form, new: _label(tx, task, form.one("value"), on=False),
     "link": lambda tx, task, form, new: _link(tx, task, form, on=True),
     "unlink": lambda tx, task, form, new: _link(tx, task, form, on=False),
-    "note": lambda tx, task, form, new: _note(tx, task, new, form.one("value"), _minutes(form.one("minutes"))),
+    "note": lambda tx, task, form, new: _note(tx, task, new, form.one("value"), minutes(form.one("minutes"))),
     "never-send": lambda tx, task, form, new: never_sent.mark(tx, task, never=True),
     "send-again": lambda tx, task, form, new: never_sent.mark(tx, task, never=False),
     "delete": lambda tx, task, form, new: tasks.delete_task(tx, task),

@@ -1,31 +1,30 @@
 // The page is the server's. This puts what differs in its place, by id.
 const LIVE = "[data-live][id]";
 const data = document.body.dataset;
-const served = new Map(); // by id, the HTML that the server sent last
-const held = new Map(); // by id, what came while the row was under the hand
+const served = new Map(); // by id, as the server sent it
+const held = new Map(); // by id, what came under the hand
 let asking, again;
 
 const when = (event, work, how) => document.addEventListener(event, work, how);
 const find = (id) => document.getElementById(id);
-const keep = (root) => { for (const one of root.querySelectorAll(LIVE)) served.set(one.id, one.outerHTML); };
+const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+const active = () => document.activeElement;
+const keep = (root) => all(LIVE, root).forEach((one) => served.set(one.id, one.outerHTML));
 const say = (textContent, className = "said failed") => Object.assign(find("said"), { textContent, className });
 
 // A row under the hand does not change.
 const underHand = (element) => {
-  const focused = document.activeElement;
+  const focused = active();
   return (element.contains(focused) && focused !== element && focused.matches("input, textarea, select, button")) ||
-    [...element.querySelectorAll("input:not([type=hidden]), textarea")].some((field) => field.value !== field.defaultValue) ||
+    all("input:not([type=hidden]), textarea", element).some((field) => field.value !== field.defaultValue) ||
     element.matches(":active") || element.contains(hand?.on);
 };
 
 const put = (old, fresh) => {
   const made = document.importNode(fresh, true);
-  const focused = old.contains(document.activeElement) && document.activeElement;
+  const focused = old.contains(active()) && active();
   const place = focused && focused.closest("li[id], .fact details");
-  for (const one of old.querySelectorAll("details[id]")) {
-    const same = made.querySelector(`#${CSS.escape(one.id)}`);
-    if (same) same.open = one.open;
-  }
+  for (const one of all("details[id]", made)) if (find(one.id)) one.open = find(one.id).open;
   // A decided row keeps its height.
   if (made.matches("[data-row]") && !old.querySelector("details[open]")) made.style.minHeight = `${old.getBoundingClientRect().height}px`;
   served.set(old.id, fresh.outerHTML);
@@ -36,8 +35,8 @@ const put = (old, fresh) => {
     (find(focused.id) || (made.matches("[tabindex]") && made) || (near && find(near.id).querySelector("summary, button")) ||
       made.closest("section")?.querySelector("h2[tabindex]") || find("main")).focus({ preventScroll: true });
   }
-  // A double tap must not take back what it did.
-  for (const button of made.querySelectorAll("[data-undo]")) {
+  // A double tap takes nothing back.
+  for (const button of all("[data-undo]", made)) {
     button.disabled = true;
     setTimeout(() => (button.disabled = false), 500);
   }
@@ -47,7 +46,7 @@ const merge = (fresh, acted) => {
   document.title = fresh.title;
   data.picture = fresh.body.dataset.picture;
   let news = 0;
-  for (const element of fresh.querySelectorAll(LIVE)) {
+  for (const element of all(LIVE, fresh)) {
     const old = find(element.id);
     if (!old) news += element.matches("[data-row]") && !element.parentElement.closest("[data-live]");
     else if (served.get(element.id) === element.outerHTML) held.delete(element.id);
@@ -58,14 +57,12 @@ const merge = (fresh, acted) => {
     }
   }
   // A settled conflict keeps its place.
-  for (const card of document.querySelectorAll("[data-card][data-live]")) {
-    if (card.toggleAttribute("data-gone", !fresh.getElementById(card.id)) && card.contains(document.activeElement)) card.focus();
+  for (const card of all("[data-card][data-live]")) {
+    if (card.toggleAttribute("data-gone", !fresh.getElementById(card.id)) && card.contains(active())) card.focus();
   }
   const button = find("new");
   if (!button) return;
-  button.hidden = !news;
-  button.textContent = `${news} ${word}`;
-  button.href = location.pathname + location.search;
+  Object.assign(button, { hidden: !news, textContent: `${news} ${word}`, href: location.pathname + location.search });
 };
 
 const parsed = async (answer) => new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -73,12 +70,15 @@ const parsed = async (answer) => new DOMParser().parseFromString(await answer.te
 const refresh = async () => {
   if (asking) return void (again = true);
   asking = true;
-  const address = new URL(location.href);
-  if (data.since) address.searchParams.set("since", data.since);
+  const address = new URL(location);
+  address.searchParams.set("since", data.since);
   try {
     const answer = await fetch(address);
     if (answer.status === 401) say(data.ended);
-    else if (answer.ok) merge(await parsed(answer), false);
+    else if (answer.ok) {
+      merge(await parsed(answer), false);
+      reach(true);
+    }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error; // out of reach
   }
@@ -88,15 +88,15 @@ const refresh = async () => {
 
 // A form is sent, its answer put in place.
 when("submit", async (event) => {
-  const form = event.target;
+  const { target: form, submitter } = event;
   if (form.method !== "post" || form.matches("[data-whole]")) return;
   event.preventDefault();
-  if (form.ariaBusy === "true") return;
-  const sent = new URLSearchParams(new FormData(form, event.submitter));
+  if (form.ariaBusy || submitter?.ariaDisabled) return;
+  const sent = new URLSearchParams(new FormData(form, submitter));
   const row = form.closest("[data-row]");
   form.ariaBusy = "true";
   try {
-    const answer = await fetch(form.action, { method: "POST", body: sent, signal: AbortSignal.timeout(10000) });
+    const answer = await fetch(form.action, { method: "POST", body: sent, signal: AbortSignal.timeout(1e4) });
     const fresh = await parsed(answer);
     const line = fresh.getElementById("said");
     if (!line) return say(fresh.body.textContent.trim());
@@ -123,17 +123,16 @@ const settle = () => setTimeout(() => {
 });
 when("focusout", settle);
 
-// Keys, not in a field or with a modifier.
+// Keys, not in a field.
 let lastKey = "";
-const rows = () => [...document.querySelectorAll("[data-row]")].filter((row) => row.checkVisibility());
+const rows = () => all("[data-row]").filter((row) => row.checkVisibility());
 const focusRow = (row) => {
   row?.focus({ preventScroll: true });
   row?.scrollIntoView({ block: "nearest" });
 };
 const focusNext = (id) => {
-  const all = rows();
-  const place = all.indexOf(find(id));
-  focusRow(all.slice(place + 1).find((row) => row.querySelector(".yes")) || all[place]);
+  const place = rows().indexOf(find(id));
+  focusRow(rows().slice(place + 1).find((row) => row.querySelector(".yes")) || find(id));
 };
 const step = (by) => (row) => focusRow(rows()[Math.max(rows().indexOf(row) + by, 0)]);
 const press = (selector) => (row) => row?.querySelector(selector)?.click();
@@ -144,8 +143,8 @@ const open = (selector) => (row) => {
 };
 const KEYS = {
   j: step(1), ArrowDown: step(1), k: step(-1), ArrowUp: step(-1),
-  y: press(".yes"), n: press(".no"), d: press("button[value=defer]"), u: press("[data-undo]"), o: press(".why > summary"),
-  e: open("form.edit input:not([type=hidden])"), r: open("form.reason input[name=reason]"),
+  y: press(".yes"), n: press(".no"), d: press("[value=defer]"), u: press("[data-undo]"), o: press(".why summary"),
+  e: open(".edit [name^=arg]"), r: open(".reason [name=reason]"),
   Y: (row) => row?.closest("[data-card]")?.querySelector("footer .filled")?.focus(),
   ".": () => press("#new:not([hidden])")(document),
   "/": () => find("q")?.focus(),
@@ -153,16 +152,16 @@ const KEYS = {
 };
 when("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("input, textarea, select")) return;
-  const place = lastKey === "g" && document.querySelector(`[id^="place-${CSS.escape(event.key)}"]`);
+  const place = lastKey === "g" && all(`[id^="place-${CSS.escape(event.key)}"]`)[0];
   lastKey = event.key;
   if (place) place.click();
   else if (KEYS[event.key]) {
     event.preventDefault();
-    KEYS[event.key](document.activeElement.closest("[data-row]"));
+    KEYS[event.key](active().closest("[data-row]"));
   }
 });
 
-// Fingers swipe rows, pointers drag items.
+// Fingers swipe, pointers drag.
 let hand;
 when("pointerdown", (event) => {
   lastKey = "";
@@ -208,20 +207,25 @@ const release = (event) => {
 when("pointerup", release);
 when("pointercancel", release);
 
-// One stream a page, until it is hidden for 20 s.
+// One stream a page, until it is hidden for 20 s. Out of reach nothing is decided.
 let stream, hiding;
+const reach = (there) => {
+  for (const button of all("[action^='/decide'] button")) button.ariaDisabled = there ? null : "true";
+  if (!there) say(data.away);
+  else if (find("said").textContent === data.away) say("", "said");
+};
 const listen = () => {
   if (stream || !data.picture) return;
   stream = new EventSource(`/live?seen=${encodeURIComponent(data.picture)}`);
   stream.onmessage = refresh;
   stream.addEventListener("ended", () => { stream.close(); say(data.ended); });
   // Refused for good: ask once.
-  stream.onerror = () => { say(data.away); if (stream?.readyState === 2) refresh(); };
-  stream.onopen = () => { if (find("said").textContent === data.away) say("", "said"); };
+  stream.onerror = () => { reach(false); if (stream?.readyState === 2) refresh(); };
+  stream.onopen = () => reach(true);
 };
 when("visibilitychange", () => {
   clearTimeout(hiding);
-  if (document.hidden) hiding = setTimeout(() => { stream?.close(); stream = null; }, 20000);
+  if (document.hidden) hiding = setTimeout(() => { stream?.close(); stream = null; }, 2e4);
   else listen();
 });
 
