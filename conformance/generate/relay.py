@@ -44,9 +44,10 @@ COMPRESSED = (
     "28b52ffd60e100350200d4029291929aa76a6f75726e616c81b061020381b062018090c4100990c2009198a5636861696e0100a003c50140"
     "080800782b013c38b5986afeb86e2ce50d5c4736bdab0375"
 )
-"""An envelope with twenty chain values, by zstd at level 1. How well a library compresses is its own business, so this was made once."""
+"""An envelope with twenty chain values, by zstd at level 1. How well a library compresses is its own business, so this
+was made once."""
 HEAD = ["journal", {A: 2}, {A: 3}, {B: 1}, {}, [], {A: bytes([9]) * 16}, [], False, 0]
-CHAIN = ["chain", 1, 0, A, "", 3, bytes([8]) * 16, bytes([9]) * 16]
+VALUE = bytes([8]) * 16
 
 
 def epoch_id(key: bytes) -> bytes:
@@ -86,7 +87,7 @@ def message(head: bytes, plaintext: bytes, seed: bytes = SEED, open_part: bytes 
 
 
 def envelope(values: int = 1) -> bytes:
-    chain = [*CHAIN[:6], CHAIN[6] * values, *CHAIN[7:]]
+    chain = ["chain", 1, 0, A, "", 3, VALUE * values, bytes([9]) * 16]
     return msgspec.msgpack.encode([[[HEAD, [chain]]], []])
 
 

@@ -26,8 +26,8 @@ NEARLY_FULL, FULL = 0.8, 0.95
 ADVICE = {
     "relay-certificate": marked("Give the server's own certificate: lottisync relay set URL --certificate FILE"),
     "relay-without-tls": marked(
-        "Let the server use TLS: lottisync relay server-config writes what it needs. Or set a URL with nats://, and the "
-        "network between sees the password"
+        "Let the server use TLS: lottisync relay server-config writes what it needs. Or set a URL with nats://, and "
+        "the network between sees the password"
     ),
     "relay-demands-tls": marked(
         "Set the URL with tls://, and a certificate that is not known here with it: "
