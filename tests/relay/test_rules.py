@@ -543,7 +543,8 @@ class TestTaking:
         two have forgotten: the relay withholds it."""
         relay, laptop, phone, tablet = three
         laptop.member.put("gone", "to be deleted")
-        settle(laptop, phone, tablet)
+        tablet.member.put("kept", "as it was")
+        settle(laptop, tablet, phone)
         before = set(logs(relay))
         laptop.member.delete("gone")
         settle(laptop, tablet)
@@ -551,13 +552,14 @@ class TestTaking:
         for each in (laptop, tablet):
             each.member.now += 60 * DAY
             each.member.purge()
-        tablet.member.put("new", "behind it")
+        tablet.member.put("kept", "behind it")
         tablet.visit()
         phone.member.now = tablet.member.now
         phone.read({name: data for name, data in relay.messages.items() if name not in withheld})
-        assert phone.member.title("new") is None
+        assert phone.member.title("kept") == "as it was"
+        assert not phone.happened(Refused)
         settle(phone, laptop, tablet)
-        assert phone.member.title("new") == "behind it"
+        assert phone.member.title("kept") == "behind it"
         assert len({each.member.state()["journal"][0] for each in (laptop, phone, tablet)}) == 1
 
     def test_relay_830_what_was_published_before_the_forgetting_was_heard_of_is_not_lost(
