@@ -111,6 +111,28 @@ async def _bounded(mine: Setting, theirs: Setting) -> None:
         await each.close()
 
 
+@needs_server
+def test_relay_1045_a_device_looks_as_often_as_it_likes(tmp_path: Path) -> None:
+    """RELAY-1045: more often than an account has room for lists."""
+    file, port = tmp_path / "nats-server.conf", free_port()
+    text = server_files.configuration(f"127.0.0.1:{port}", {"ada": "secret"}, tls=False)
+    file.write_text(text.replace(f"max_consumers: {server_files.CONSUMERS}", "max_consumers: 4"))
+    server = Server.configured(file, port)
+
+    async def looks() -> None:
+        relay = await JetStream.connect(Setting(f"nats://ada:secret@127.0.0.1:{port}", SPACE), TAG)
+        await relay.probe()
+        for _ in range(6):
+            await relay.names()
+            await relay.news()
+        await relay.close()
+
+    try:
+        anyio.run(looks)
+    finally:
+        server.stop()
+
+
 @pytest.mark.parametrize("now", [0, LAST, 2**48 - 1])
 def test_ent_570_a_certificate_of_a_clock_at_its_limits(now: int) -> None:
     """ENT-570"""
