@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from tests.support import rounds
 from tests.support.command_line import eventually, run_here
-from tests.support.daemons import daemon
+from tests.support.daemons import daemon, introduce
 from tests.support.nats_server import WHERE, Server
 
 import lottisync as ls
@@ -81,6 +81,31 @@ def test_relay_46_daemons_that_are_never_up_together_share_tasks(homes: list[Pat
     shown = run_here("relay", "status", "--json", home=laptop).json
     assert (shown["url"], [each["deviceName"] for each in shown["devices"]]) == (server.url, ["phone"])
     assert sorted(titles(laptop)) == ["Buy milk", "Repair the bicycle"]
+
+
+def test_relay_1044_connected_devices_that_visit_a_relay_as_well_share_each_change_once(
+    homes: list[Path], server: Server
+) -> None:
+    """RELAY-1044: the change is there by the connection, while the relay is stopped, and comes by the relay as well."""
+    laptop, phone = homes
+    with daemon(laptop) as first:
+        introduce(phone, laptop, first.event("started")["port"])
+        with daemon(phone) as second:
+            second.event("connected")
+            eventually(lambda: messages(server) >= 1, "a visit")
+            server.stop()
+            assert run_here("task", "add", "Repair the bicycle", home=laptop).code == 0
+            eventually(lambda: titles(phone) == ["Repair the bicycle"], "the change, by the connection")
+            server.start()
+            before = messages(server)
+            eventually(lambda: messages(server) > before, "the change, at the relay")
+            assert run_here("task", "add", "Buy milk", home=phone).code == 0
+            eventually(lambda: len(titles(laptop)) == 2, "the other change")
+    for home in homes:
+        assert sorted(titles(home)) == ["Buy milk", "Repair the bicycle"]
+        assert not run_here("conflicts", "--json", home=home).json["conflicts"]
+    shown = run_here("relay", "status", "--json", home=laptop).json
+    assert [(each["lacking"], each["differs"]) for each in shown["devices"]] == [(0, False)]
 
 
 class Recipe(msgspec.Struct, frozen=True):

@@ -111,6 +111,28 @@ async def _bounded(mine: Setting, theirs: Setting) -> None:
         await each.close()
 
 
+@needs_server
+def test_relay_1045_a_device_looks_as_often_as_it_likes(tmp_path: Path) -> None:
+    """RELAY-1045: more often than an account has room for lists."""
+    file, port = tmp_path / "nats-server.conf", free_port()
+    text = server_files.configuration(f"127.0.0.1:{port}", {"ada": "secret"}, tls=False)
+    file.write_text(text.replace(f"max_consumers: {server_files.CONSUMERS}", "max_consumers: 4"))
+    server = Server.configured(file, port)
+
+    async def looks() -> None:
+        relay = await JetStream.connect(Setting(f"nats://ada:secret@127.0.0.1:{port}", SPACE), TAG)
+        await relay.probe()
+        for _ in range(6):
+            await relay.names()
+            await relay.news()
+        await relay.close()
+
+    try:
+        anyio.run(looks)
+    finally:
+        server.stop()
+
+
 @pytest.mark.parametrize("now", [0, LAST, 2**48 - 1])
 def test_ent_570_a_certificate_of_a_clock_at_its_limits(now: int) -> None:
     """ENT-570"""
@@ -136,6 +158,29 @@ def test_relay_543_tls_is_kept_or_nothing_is_said(start: Start, tmp_path: Path) 
     another, _ = server_files.certificate(["127.0.0.1"], 1_800_000_000_000)
     with pytest.raises(Problem, match="certificate is not valid"):
         anyio.run(connection.connect, Setting(url, SPACE, another))
+
+
+@needs_server
+def test_relay_1040_a_server_that_does_not_agree_on_tls_is_not_one_that_is_away(
+    start: Start, home: Path, tmp_path: Path
+) -> None:
+    """RELAY-1040"""
+    public, private = server_files.certificate(["127.0.0.1"], 1_800_000_000_000)
+    (tmp_path / "certificate.pem").write_text(public)
+    (tmp_path / "key.pem").write_text(private)
+    secure = start(f'tls {{ cert_file: "{tmp_path}/certificate.pem", key_file: "{tmp_path}/key.pem" }}')
+    cases = [
+        (start().url.replace("nats://", "tls://"), "the server does not use TLS", "Let the server use TLS"),
+        (secure.url, "the server demands TLS", "Set the URL with tls://"),
+    ]
+    for url, what, to_do in cases:
+        certificate = ("--certificate", str(tmp_path / "certificate.pem"))
+        assert run_here("relay", "set", url, *certificate, home=home).code == 0
+        done, states = doctor(home)
+        assert (done.code, states) == (1, {"server": "fault"})
+        assert what in advice(done, "server")
+        assert to_do in advice(done, "server")
+        assert what in run_here("relay", "status", home=home).err
 
 
 @needs_server
@@ -265,8 +310,25 @@ def test_relay_540_doctor_says_what_is_not_permitted(start: Start, monkeypatch: 
         f'publish: {publish}, subscribe: ["ls.>", "_INBOX.>"] }} }} ] }}'
     )
     used = Setting(server.url.replace("//", "//ada:secret@"), SPACE)
-    findings = anyio.run(examine, used, TAG, lambda: 0)
-    [permissions] = [each for each in findings if each.part == "permissions"]
-    assert permissions.state == "fault"
+    permissions, compared = anyio.run(examine, used, TAG, clock.now)[-2:]
+    assert (permissions.part, permissions.state) == ("permissions", "fault")
     assert permissions.text.startswith("these work: publish, list and read; delete does not: ")
     assert "docs/guide/relay-server.md" in (permissions.advice or "")
+    assert (compared.part, compared.state) == ("clock", "good")
+
+
+@needs_server
+def test_relay_1041_doctor_says_that_it_could_not_compare_the_clocks(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-1041"""
+    monkeypatch.setattr(relay_diagnosis, "PATIENCE_SECONDS", 0.5)
+    publish = '["ls.>", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.CREATE.*", "$JS.API.CONSUMER.>"]'
+    server = start(
+        "authorization { users: [ { user: ada, password: secret, permissions: { "
+        f'publish: {publish}, subscribe: ["ls.>", "_INBOX.>"] }} }} ] }}'
+    )
+    used = Setting(server.url.replace("//", "//ada:secret@"), SPACE)
+    permissions, compared = anyio.run(examine, used, TAG, clock.now)[-2:]
+    assert permissions.text.startswith("these work: publish and list; read does not: ")
+    assert (compared.part, compared.state, compared.text.split(":")[0]) == ("clock", "unknown", "not compared")

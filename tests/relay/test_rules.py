@@ -514,6 +514,54 @@ class TestTaking:
         assert laptop.member.title("gone") == phone.member.title("gone") == "edited while away"
         assert laptop.member.title("kept") == "stays"
 
+    def test_relay_36_an_edit_of_what_was_forgotten_meets_a_device_that_has_the_deletion_still(
+        self, three: tuple[Relay, Visitor, Visitor, Visitor]
+    ) -> None:
+        """RELAY-36: joined as it is, the edit had seen less than the deletion where that is forgotten, and not where it
+        is still held: two that know the same would hold something else."""
+        relay, laptop, phone, tablet = three
+        laptop.member.put("gone", "to be deleted")
+        settle(laptop, phone, tablet)
+        earlier = dict(relay.messages)
+        laptop.member.delete("gone")
+        settle(laptop, tablet)
+        laptop.member.now += 60 * DAY
+        laptop.member.purge()
+        phone.member.put("gone", "edited while away")
+        phone.read(earlier)
+        phone.publish()
+        settle(laptop, tablet)
+        assert len({each.member.state()["journal"][0] for each in (laptop, tablet)}) == 1
+        settle(phone, laptop, tablet)
+        assert in_step(laptop.member, phone.member, tablet.member)
+        assert tablet.member.title("gone") == "edited while away"
+
+    def test_relay_26_a_tail_waits_for_what_its_sender_has_forgotten(
+        self, three: tuple[Relay, Visitor, Visitor, Visitor]
+    ) -> None:
+        """RELAY-26: the tail of the tablet stands on nothing that the laptop wrote, and the phone has not seen what the
+        two have forgotten: the relay withholds it."""
+        relay, laptop, phone, tablet = three
+        laptop.member.put("gone", "to be deleted")
+        tablet.member.put("kept", "as it was")
+        settle(laptop, tablet, phone)
+        before = set(logs(relay))
+        laptop.member.delete("gone")
+        settle(laptop, tablet)
+        withheld = set(logs(relay)) - before
+        for each in (laptop, tablet):
+            each.member.now += 60 * DAY
+            each.member.purge()
+        tablet.member.put("kept", "behind it")
+        tablet.visit()
+        phone.member.now = tablet.member.now
+        phone.read({name: data for name, data in relay.messages.items() if name not in withheld})
+        assert phone.member.title("kept") == "as it was"
+        assert not phone.happened(Refused)
+        settle(phone, laptop, tablet)
+        assert phone.member.title("kept") == "behind it"
+        assert len({each.member.state()["journal"][0] for each in (laptop, phone, tablet)}) == 1
+
     def test_relay_830_what_was_published_before_the_forgetting_was_heard_of_is_not_lost(
         self, three: tuple[Relay, Visitor, Visitor, Visitor]
     ) -> None:

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from tests.support.relay import visitors
+from tests.support.relay import Visitor, visitors
 
 from lottisync.relay import ledger
 from lottisync.relay.event import Differs
 from lottisync.relay.standing import DAY
+from lottisync.store import fork
 from lottisync.store.instant import to_the_minute
 
 
@@ -26,6 +27,25 @@ def test_relay_544_what_was_said_and_is_not_there_is_counted(tmp_path: Path) -> 
     [said] = laptop.participant.standing(laptop.member.now)
     assert (said.lacking, said.in_step) == (3, False)
     assert said.text.startswith("device 2 has said 3 changes that the relay does not hold; last heard at 20")
+
+
+def test_relay_544_what_a_copy_has_renamed_is_not_missing(tmp_path: Path) -> None:
+    """RELAY-544: what the phone had said before the copy was found, it had said of the names of then."""
+    relay, (laptop, phone) = visitors(tmp_path)
+    laptop.member.put("t0", "before")
+    for visitor in (laptop, phone, laptop, phone, laptop):
+        visitor.visit()
+    copy = Visitor(laptop.member.copied(tmp_path / "copy"), relay, 5)
+    (copy.member.folder / "hosts").write_text("100")  # hosts are random elsewhere
+    laptop = Visitor(laptop.member.restarted(), relay, 1)
+    laptop.member.put("t1", "of the laptop")
+    copy.member.put("t2", "of its copy")
+    for visitor in (laptop, phone, copy):
+        visitor.visit()
+    laptop.read()
+    with laptop.member.stores["journal"].reading() as reader:
+        assert fork.nodes(reader)
+    assert [each.lacking for each in laptop.participant.standing(laptop.member.now)] == [0]
 
 
 def test_relay_544_a_device_that_is_silent_is_named_with_when_it_spoke_last(tmp_path: Path) -> None:

@@ -3,16 +3,20 @@
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.support.household import in_step
 from tests.support.relay import SPACE, Visitor, chance, visitors
 
+from lottisync.identity.statement import MembershipRecord
 from lottisync.relay import content
+from lottisync.relay.box import BoxKey, wrap_context, wrap_info, wrapped
 from lottisync.relay.circle import MOST_LANES
 from lottisync.relay.event import Refused
 from lottisync.relay.header import NO_EPOCH, Header, Kind, Name, signed_bytes
 from lottisync.relay.lane import Publication
 from lottisync.relay.recording import PART_BYTES
+from lottisync.relay.seal import sealed_once
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "specs" / "19-relay.md"
@@ -27,7 +31,7 @@ def test_each_cannot_has_its_test(rule: str, file: str, name: str) -> None:
 
 
 def test_the_table_is_there() -> None:
-    assert len(ROWS) == 25
+    assert len(ROWS) == 28
 
 
 def test_relay_546_a_member_cannot_publish_in_another_s_lane(tmp_path: Path) -> None:
@@ -44,6 +48,34 @@ def test_relay_546_a_member_cannot_publish_in_another_s_lane(tmp_path: Path) -> 
     relay.put(name, header.packed() + liar.member.key.sign(signed_bytes(header, said)) + said)
     reader.read()
     assert [event.name for event in reader.happened(Refused) if isinstance(event, Refused)] == [name]
+    assert reader.member.title("t1") == "one"
+
+
+def test_relay_1043_nobody_is_revoked_in_the_name_of_another(tmp_path: Path) -> None:
+    """RELAY-1043: the liar has signed the message, and cannot sign the record in it for the reader."""
+    relay, (laptop, liar, reader) = visitors(tmp_path, 3)
+    liar.visit()
+    reader.visit()
+    own = MembershipRecord.revoking(liar.member.key, device=laptop.member.id, at_ms=50)
+    forged = MembershipRecord.revoking(reader.member.key, device=laptop.member.id, at_ms=50)
+    forged = msgspec.structs.replace(forged, signature=own.signature)
+    [lane] = {name.lane for name in relay.messages if reader.participant._circle.device_of(name.lane) == liar.member.id}
+    name = Name(
+        lane, "keys", max(name.number for name in relay.messages if (name.lane, name.channel) == (lane, "keys")) + 1
+    )
+    header = Header(Kind.KEYS, SPACE, lane, name.number, bytes(32), NO_EPOCH, bytes(16), chance(1)(16))
+    key, public = chance(2)(32), BoxKey(reader.member.key).public
+    keyring = content.encode(content.Keyring([], [forged.to_fields()]))
+    sealed = sealed_once(key, wrap_context(SPACE, lane, name.number), keyring)
+    wraps = content.Wraps([wrapped(key, public, wrap_info(SPACE, lane, name.number, public))], sealed)
+    body = content.encode(wraps)
+    relay.put(name, header.packed() + liar.member.key.sign(signed_bytes(header, body)) + body)
+    reader.visit()
+    assert forged.record_id in {record.record_id for record in reader.participant._circle.records}
+    assert reader.roster().members[laptop.member.id].status == "active"
+    laptop.member.put("t1", "one")
+    laptop.visit()
+    reader.visit()
     assert reader.member.title("t1") == "one"
 
 

@@ -58,20 +58,24 @@ def changes(setting: Setting) -> tuple[list[Figure], list[Curve]]:
     """All devices are up: what one change moves, until the last one has it."""
     figures, points = [], dict[str, dict[int, float]]()
     for count in setting.sizes.devices:
-        setting.doing(f"{count} devices at a relay", count)
         folder = setting.folder / f"relay-{count}"
+        setting.doing(f"{count} devices come to a relay", count)
         members = household(folder, count)
         with counting(folder / "server") as server:
             settings.write(members[0].space, server.server.url, SPACE, members[0].now)
-            for number, member in enumerate(members):
+            for number, member in enumerate(members, 1):
                 visit(member, server.server.url)
                 setting.done(number)
-            moved, seconds = anyio.run(_moved, members, server)
+            first = server.counted()
+            setting.doing(f"{count} devices at a relay", count)
+            moved, seconds = anyio.run(_moved, members, server, setting)
         for member in members:
             member.close()
         each = [value / CHANGES for value in moved]
         name = f"a change, {count} devices at a relay"
         figures += [
+            Figure(f"the first visits of {count} devices: bytes to the server", first.bytes_in, "B"),
+            Figure(f"the first visits of {count} devices: bytes from it", first.bytes_out, "B"),
             Figure(f"{name}: messages to the server", each[0], ""),
             Figure(f"{name}: messages from it", each[1], ""),
             Figure(f"{name}: bytes to the server", each[2], "B"),
@@ -83,13 +87,30 @@ def changes(setting: Setting) -> tuple[list[Figure], list[Curve]]:
     return figures, [Curve(what, found) for what, found in points.items()]
 
 
-async def _moved(members: list[Member], server: Counting) -> tuple[Counted, float]:
+class _Staying(Visits):
+    """Visits that say when the first of them is over."""
+
+    def __init__(self, member: Member) -> None:
+        super().__init__(member, os.urandom, lambda *said: None, inline)
+        self.been = anyio.Event()
+
+    async def visit(self, *args: object, **options: object) -> None:
+        await super().visit(*args, **options)  # type: ignore[arg-type]
+        self.been.set()
+
+
+async def _moved(members: list[Member], server: Counting, setting: Setting) -> tuple[Counted, float]:
     """What the server has counted for some changes of the first device, and how long the last one took. What each
-    device looks at once a minute, if nothing changes, is not of a change: it is put off."""
+    device looks at once a minute, if nothing changes, is not of a change: it is put off. One comes after the other: all
+    of them run in this process, and a hundred at once would keep each other from answering in time."""
     async with anyio.create_task_group() as tasks:
         visits.VISIT_SECONDS = BOUND_SECONDS
-        for member in members:
-            tasks.start_soon(Visits(member, os.urandom, lambda *said: None, inline).run)
+        for number, member in enumerate(members, 1):
+            staying = _Staying(member)
+            tasks.start_soon(staying.run)
+            await staying.been.wait()
+            setting.done(number)
+        await _quiet(server)
         await _all_have(members, "begin")
         await _quiet(server)
         before = server.counted()

@@ -12,7 +12,7 @@ from tests.support.nats_server import Server
 from tests.support.ports import free_port
 
 from tools.bench.devices import HERE
-from tools.bench.process import memory
+from tools.bench.process import cpu_seconds, memory
 
 
 class Counted(NamedTuple):
@@ -63,6 +63,10 @@ class Counting:
     @property
     def resident(self) -> int:
         return memory(self.server._process.pid)[0]
+
+    @property
+    def cpu_seconds(self) -> float:
+        return cpu_seconds(self.server._process.pid)
 
 
 @contextlib.contextmanager

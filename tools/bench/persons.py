@@ -2,6 +2,7 @@
 server that starts again with its streams."""
 
 import contextlib
+import itertools
 import json
 import os
 import time
@@ -31,29 +32,44 @@ TOGETHER = 16
 """Persons at the same time."""
 LANES, OF_A_LANE, CHANGE_BYTES = 3, 5, 250
 BOUND_SECONDS = 1_800.0
+LISTS_SECONDS = 40
+"""After this time a server has forgotten the lists that were asked for."""
 
 
 def persons(setting: Setting) -> tuple[list[Figure], list[Curve]]:
-    figures, costs, starts = list[Figure](), dict[int, float](), dict[int, float]()
-    folder = setting.folder / "relay-persons"
-    folder.mkdir()
-    with contextlib.ExitStack() as stack:
-        nodes = _cluster(folder, stack)
-        anyio.run(_until_it_is_whole, nodes[0])
-        for count, copies in setting.sizes.persons:
-            setting.doing(f"{count} persons, {copies} copies", count)
-            empty = sum(node.resident for node in nodes)
-            took = anyio.run(_persons, nodes, folder / f"persons-{count}-{copies}", count, copies, setting)
-            full = sum(node.resident for node in nodes)
-            name = f"{count:,} persons on three nodes, a stream with {copies} replica{'s'[: copies - 1]} each"
-            figures += [
-                Figure(f"{name}: messages", count * LANES * OF_A_LANE / took, "/s"),
-                Figure(f"{name}: memory of the nodes for a person", (full - empty) / count / 1e3, "kB"),
-                _started_again(nodes[2], starts),
-            ]
-            if copies == 1:
+    """For each number of replicas a cluster of its own."""
+    figures, curves = list[Figure](), list[Curve]()
+    for copies, counts in itertools.groupby(setting.sizes.persons, key=lambda size: size[1]):
+        costs, starts = dict[int, float](), dict[int, float]()
+        with contextlib.ExitStack() as stack:
+            folder = setting.folder / f"relay-persons-{copies}"
+            folder.mkdir()
+            nodes = _cluster(folder, stack)
+            anyio.run(_until_it_is_whole, nodes[0])
+            for count, _ in counts:
+                setting.doing(f"{count} persons, {copies} copies", count)
+                empty = sum(node.resident for node in nodes)
+                took = anyio.run(_persons, nodes, folder / f"persons-{count}", count, copies, setting)
+                full = sum(node.resident for node in nodes)
+                name = f"{count:,} persons on three nodes, a stream with {copies} replica{'s'[: copies - 1]} each"
+                figures += [
+                    Figure(f"{name}: messages", count * LANES * OF_A_LANE / took, "/s"),
+                    Figure(f"{name}: memory of the nodes for a person", (full - empty) / count / 1e3, "kB"),
+                    Figure(f"{name}: a node with nothing to do, of one core", _idle(nodes, setting) * 100, "%"),
+                    _started_again(nodes[2], starts),
+                ]
                 costs[count] = took / count * 1e6
-    return figures, [Curve("person's messages", costs), Curve("stream at a start", starts)]
+        several = f", R{copies}" if copies > 1 else ""
+        curves += [Curve(f"person{several}", costs), Curve(f"restart{several}", starts)]
+    return figures, curves
+
+
+def _idle(nodes: list[Counting], setting: Setting) -> float:
+    """The share of a core that each of them uses when nobody is connected."""
+    time.sleep(1 if setting.sizes.quick else LISTS_SECONDS)
+    used, began = sum(node.cpu_seconds for node in nodes), time.monotonic()
+    time.sleep(setting.sizes.idle_seconds)
+    return (sum(node.cpu_seconds for node in nodes) - used) / (time.monotonic() - began) / len(nodes)
 
 
 def _started_again(node: Counting, starts: dict[int, float]) -> Figure:

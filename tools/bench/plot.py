@@ -40,7 +40,7 @@ def svg(title: str, curves: list[Curve], axis: str, unit: str = "µs") -> str:
         for step in (1, 2, 5) if power < high else (1,):
             cost = step * 10.0**power
             parts.append(f'<path d="M{LEFT} {y(cost):.1f}H{WIDTH - RIGHT}" stroke="#dddddd"/>')
-            parts.append(f'<text x="{LEFT - 8}" y="{y(cost) + 4:.1f}" text-anchor="end">{cost:g} {unit}</text>')
+            parts.append(f'<text x="{LEFT - 8}" y="{y(cost) + 4:.1f}" text-anchor="end">{_said(cost, unit)}</text>')
     parts += [
         f'<text x="{x(count):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{count:,}</text>'
         for count in _apart(counts, x)
@@ -58,6 +58,14 @@ def svg(title: str, curves: list[Curve], axis: str, unit: str = "µs") -> str:
         taken.append(at)
         parts.append(f'<text x="{WIDTH - RIGHT + 12}" y="{at:.1f}" fill="{colour}">{escape(curve.name)}</text>')
     return "\n".join([*parts, "</svg>", ""])
+
+
+def _said(cost: float, unit: str) -> str:
+    """A value at the axis, in as few digits as its room has."""
+    for size, larger in ((1e6, "s"), (1e3, "ms")):
+        if unit == "µs" and cost >= size:
+            return f"{cost / size:g} {larger}"
+    return f"{cost:,.0f} {unit}" if cost >= 1 else f"{cost:g} {unit}"
 
 
 def _apart(counts: list[int], x: Callable[[float], float]) -> list[int]:

@@ -82,8 +82,13 @@ class Child:
     @property
     def cpu_seconds(self) -> float:
         """Time on a core, user and system."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        return cpu_seconds(self.process.pid)
+
+
+def cpu_seconds(process: int) -> float:
+    """Time on a core of a process, user and system."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def memory(process: int | str = "self") -> tuple[int, int]:

@@ -38,8 +38,8 @@ FULL = Sizes(
     changes=1_000,
     samples=300,
     idle_seconds=30,
-    devices=(2, 10, 100),
-    persons=((100, 1), (1_000, 1), (100, 3)),
+    devices=(2, 10, 30, 100),
+    persons=((100, 1), (1_000, 1), (100, 3), (1_000, 3)),
 )
 QUICK = Sizes(
     many=3_000,

@@ -12,7 +12,7 @@ from lottisync.relay import content
 from lottisync.relay.box import BoxKey, wrap_info
 from lottisync.relay.circle import signed_by
 from lottisync.relay.epoch import Epoch
-from lottisync.relay.header import BadMessage, Name, parts_of, refuse_misplaced
+from lottisync.relay.header import BadMessage, Kind, Name, parts_of, refuse_misplaced
 from lottisync.relay.seal import unsealed
 
 
@@ -35,7 +35,9 @@ def _open(request: Request) -> dict[str, Any]:
         refuse_misplaced(parts.header, _hexadecimal(request, "space"), name)
         if not signed_by(DeviceKey.from_seed(_hexadecimal(request, "seed")).certificate, parts):
             raise BadMessage("no device of yours has signed it")
-        body = unsealed(_hexadecimal(request, "key"), parts.header, parts.rest)
+        open_part = content.open_part_of(parts.rest) if parts.header.kind is Kind.STATE else b""
+        ciphertext = parts.rest[len(open_part) :]
+        body = unsealed(_hexadecimal(request, "key"), parts.header, ciphertext, open_part)
     except BadMessage as error:
         raise _refused(error) from None
     return {"kind": int(parts.header.kind), "link": parts.link.hex(), "body": body.hex()}

@@ -25,6 +25,14 @@ PATIENCE_SECONDS = 3.0
 NEARLY_FULL, FULL = 0.8, 0.95
 ADVICE = {
     "relay-certificate": marked("Give the server's own certificate: lottisync relay set URL --certificate FILE"),
+    "relay-without-tls": marked(
+        "Let the server use TLS: lottisync relay server-config writes what it needs. Or set a URL with nats://, and "
+        "the network between sees the password"
+    ),
+    "relay-demands-tls": marked(
+        "Set the URL with tls://, and a certificate that is not known here with it: "
+        "lottisync relay set URL --certificate FILE"
+    ),
     "relay-refused-us": marked(
         "Look at the name and password in the URL, or give the file: lottisync relay credentials FILE"
     ),
@@ -156,14 +164,19 @@ async def _permissions(relay: JetStream, client: Connection, now: Callable[[], i
         try:
             await step()
         except (TimeoutError, NatsError) as error:
-            if isinstance(error, APIError) and error.err_code in NO_ROOM:
-                text = say("the relay is full: {reason}", reason=error.description or type(error).__name__)
-                return [Finding("storage", "fault", text, say("Give the stream more room: max_bytes"))]
-            reason = client.refused or str(error).removeprefix("nats: ") or type(error).__name__
-            return [Finding("permissions", "fault", _refused(done, what, reason), say(ADVICE["relay-not-permitted"]))]
+            return [_not_done(error, client, done, what), _clock(clock)]
         done.append(what)
     text = say("these work: {done}", done=listed(done))
-    return [Finding("permissions", "good", text, None), _clock(clock[0])]
+    return [Finding("permissions", "good", text, None), _clock(clock)]
+
+
+def _not_done(error: TimeoutError | NatsError, client: Connection, done: list[str], what: str) -> Finding:
+    """Why one step was not done: there is no room, or it is not permitted."""
+    if isinstance(error, APIError) and error.err_code in NO_ROOM:
+        text = say("the relay is full: {reason}", reason=error.description or type(error).__name__)
+        return Finding("storage", "fault", text, say("Give the stream more room: max_bytes"))
+    reason = client.refused or str(error).removeprefix("nats: ") or type(error).__name__
+    return Finding("permissions", "fault", _refused(done, what, reason), say(ADVICE["relay-not-permitted"]))
 
 
 def _refused(done: list[str], what: str, reason: str) -> str:
@@ -172,7 +185,11 @@ def _refused(done: list[str], what: str, reason: str) -> str:
     return say("these work: {done}; {what} does not: {reason}", done=listed(done), what=what, reason=reason)
 
 
-def _clock(ahead: float) -> Finding:
+def _clock(measured: list[float]) -> Finding:
+    """By how many seconds this machine is ahead of the server, if that was measured."""
+    if not measured:
+        return Finding("clock", "unknown", say("not compared: no message could be put there and read again"), None)
+    [ahead] = measured
     if abs(ahead) <= CLOCK_SECONDS:
         return Finding("clock", "good", say("this machine and the server say the same time"), None)
     seconds = number(round(abs(ahead)))

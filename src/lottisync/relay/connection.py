@@ -28,17 +28,25 @@ NO_ROOM = (10_002, 10_023, 10_047, 10_049, 10_077)
 
 class Connection(Client):
     """A client that keeps `tls://`: nats-py itself goes on in the clear if the server says that it has no TLS, and then
-    shows the password to all who listen. `refused` is the last thing that the server did not permit."""
+    shows the password to all who listen. `refused` is the last thing that the server did not permit; `lacks_tls` holds
+    if it was left for that."""
 
     def __init__(self) -> None:
         super().__init__()
         self.refused = ""
+        self.lacks_tls = False
 
     def _connect_command(self) -> bytes:
         server = self._current_server
-        if server is not None and server.uri.scheme == "tls" and not self._server_info.get("tls_required"):
-            raise NatsError("the server does not use TLS, and the URL begins with tls://")
+        self.lacks_tls = server is not None and server.uri.scheme == "tls" and not self.demands_tls
+        if self.lacks_tls:
+            raise NatsError("the server does not use TLS")
         return super()._connect_command()
+
+    @property
+    def demands_tls(self) -> bool:
+        """Whether the server has said so; False for one that has said nothing."""
+        return bool(self._server_info.get("tls_required"))
 
     async def note(self, error: Exception) -> None:
         """What goes wrong on the connection shows in the next request; what was not permitted shows nowhere else."""
@@ -72,8 +80,19 @@ async def connect(setting: Setting) -> Connection:
             )
     except (TimeoutError, NatsError, OSError) as error:
         await client.abandon()
-        raise unusable(setting, error) from None
+        raise _at_odds(setting, error, client) or unusable(setting, error) from None
     return client
+
+
+def _at_odds(setting: Setting, error: BaseException, client: Connection) -> Problem | None:
+    """The server answers, and does not agree with the URL on TLS: it is up, and its certificate is not the matter."""
+    if client.lacks_tls:
+        code, reason = "relay-without-tls", Sentence("the server does not use TLS, and the URL begins with tls://")
+    elif client.demands_tls and isinstance(error, ssl.SSLError) and not setting.url.startswith("tls://"):
+        code, reason = "relay-demands-tls", Sentence("the server demands TLS, and the URL begins with nats://")
+    else:
+        return None
+    return _unusable(setting, code, reason)
 
 
 def unusable(setting: Setting, error: BaseException, refused: str = "") -> Problem:
@@ -89,6 +108,10 @@ def unusable(setting: Setting, error: BaseException, refused: str = "") -> Probl
         reason = Sentence("the server does not accept the name, password or credentials")
     elif refused:
         code = "relay-not-permitted"
+    return _unusable(setting, code, reason)
+
+
+def _unusable(setting: Setting, code: str, reason: str) -> Problem:
     return Problem(
         code, "the relay at {url} cannot be used: {reason}", hint="relay-doctor", url=setting.shown, reason=reason
     )

@@ -145,6 +145,11 @@ T = TypeVar("T", Envelope, Manifest, Frame, State, OpenState, Wraps, Keyring)
 _encoder = msgspec.msgpack.Encoder(order="deterministic")
 
 
+def open_part_of(state: bytes) -> bytes:
+    """What of a state is in the clear, and stands ahead of the ciphertext: a length, and the epochs."""
+    return state[: 4 + int.from_bytes(state[:4], "big")]
+
+
 def encode(content: _Content) -> bytes:
     return _encoder.encode(content)
 

@@ -156,12 +156,20 @@ class JetStream:
         return {name for name, at in found.items() if self._positions.get(name, at) != at}
 
     async def _listed(self, policy: DeliverPolicy, first: int | None) -> tuple[dict[Name, _Position], int]:
-        """The messages of ours, and the number of the last message of all."""
+        """The messages of ours, and the number of the last message of all. A server keeps a list for a while and an
+        account has room for so many, so it is deleted (RELAY-1045). Nobody waits for that."""
         config = ConsumerConfig(
             deliver_policy=policy, opt_start_seq=first, ack_policy=AckPolicy.NONE, headers_only=True, mem_storage=True,
             inactive_threshold=30.0,
         )  # fmt: skip
         listing = await self._context.pull_subscribe(f"{self._prefix}.>", stream=self._stream, config=config)
+        try:
+            return await self._read_list(listing)
+        finally:
+            await listing.unsubscribe()
+            await self._client.publish(f"$JS.API.CONSUMER.DELETE.{self._stream}.{config.name}")
+
+    async def _read_list(self, listing: JetStreamContext.PullSubscription) -> tuple[dict[Name, _Position], int]:
         found: dict[Name, _Position] = {}
         last, received, left = 0, 0, await _left(listing, 0)
         silent = 0.0
@@ -180,7 +188,6 @@ class JetStream:
             silent = 0.0 if messages else silent + LISTING_SECONDS
             if silent > REQUEST_SECONDS:
                 raise TimeoutError("the list of what lies there does not come")
-        await listing.unsubscribe()
         return found, last
 
     async def fetch(self, name: Name) -> bytes | None:

@@ -24,7 +24,8 @@ STREAM_BYTES = 64 * 1024 * 1024
 """Reserved when a stream is made; the owner of the account raises it."""
 STREAMS = 4
 """Of one person: a new one is made when the relay was switched off and set again."""
-CONSUMERS = 32
+CONSUMERS = 256
+"""Lists that are read at the same time: each device may look when another has published."""
 CONNECTIONS = 64
 MEMORY_BYTES = 16 * 1024 * 1024
 """For the lists of what lies there, while devices read them."""

@@ -27,11 +27,10 @@ class States:
         header = parts.header
         if self._numbers.get(header.lane, 0) > header.number:
             return
-        length = int.from_bytes(parts.rest[:4], "big") + 4
-        open_part = parts.rest[:length]
+        open_part = content.open_part_of(parts.rest)
         held = frozenset(content.decode(open_part[4:], content.OpenState).epochs)
         self._keyring.held_by[header.lane] = signer, held
-        body = self._locked.body(name, parts, parts.rest[length:], open_part)
+        body = self._locked.body(name, parts, parts.rest[len(open_part) :], open_part)
         if body is not None:
             state = content.decode(body, content.State)
             self._numbers[header.lane] = header.number
