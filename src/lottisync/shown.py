@@ -40,6 +40,14 @@ def lines(text: str) -> list[str]:
     return [one_line(line) for line in _BREAK.split(text)]
 
 
+def escaped(json: str) -> str:
+    """JSON with an escape in place of each hidden character: the same value, and nothing hidden. JSON has them in texts
+    only."""
+    if json.isascii() and json.isprintable():
+        return json
+    return _HIDDEN.sub(lambda found: _escape(found[0]), json)
+
+
 def quoted(text: str) -> str:
     """The text in a sentence of ours."""
     return f"'{one_line(text)}'"
@@ -48,6 +56,11 @@ def quoted(text: str) -> str:
 def visible(text: str) -> str:
     """What a person sees of the text: without anything hidden, trimmed, with one space for any white space."""
     return " ".join(_UNSEEN.sub("", text).split())
+
+
+def _escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{high:02x}{low:02x}" for high, low in zip(units[::2], units[1::2], strict=True))
 
 
 def _sign(character: str, *, kept: bool) -> str:
