@@ -25,7 +25,7 @@ _HIDDEN = re.compile(rf"{_JOINED}|[{CONTROLS}\u2028\u2029{INVISIBLE}]")
 _KEPT = re.compile(_JOINED)
 _BREAK = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 _UNKNOWN = "\ufffd"
-_UNSEEN = re.compile(rf"(?![\t\n\r])[{CONTROLS}{INVISIBLE}\u2800]")
+_UNSEEN = re.compile(rf"(?!\s)[{CONTROLS}{INVISIBLE}\u2800]")
 
 
 def one_line(text: str) -> str:
@@ -54,7 +54,7 @@ def quoted(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """What a person sees of the text: without anything hidden, trimmed, with one space for any white space."""
+    """What a person sees of the text: without anything hidden, trimmed, with one space for any white space (REV-1000)."""
     return " ".join(_UNSEEN.sub("", text).split())
 
 
