@@ -170,3 +170,16 @@ def test_ent_1000_what_does_not_fit_in_a_report_is_missing(home: Path, name: str
         assert (shown.code, shown.err) == (0, ""), shown
     assert "Tea" in run_here("agent", "report", "task-a", home=home).out
     assert run_here("agent", "report", "task-a", "--json", home=home).json["content"]["goal"] == "Tea"
+
+
+@pytest.mark.parametrize("odd", [{}, {"runKey": None}, {"runKey": ["x"]}, {"runKey": "r", "promptTokens": "many"}])
+def test_ent_1000_a_turn_without_its_run_hides_no_agent(home: Path, odd: dict[str, Any]) -> None:
+    """ENT-1000: the costs of an agent are counted by run; a turn that names none ended `agent list` in a `KeyError`."""
+    with_agents(home)
+    with opened(home) as device, device.agent.transaction(clock.now(), HIGH) as tx:
+        written = {"agentId": "agent-a", "kind": "thought", "createdAt": iso(clock.now())}
+        tx.put("turn-odd", "agentMessage", {**written, "metadata": {"promptTokens": 5, **odd}})
+    for page in (("list",), ("show", "task-a"), ("log", "task-a")):
+        shown = run_here("agent", *page, home=home)
+        assert shown.code == 0, shown
+    assert "Laura of b" in run_here("agent", "list", home=home).out
