@@ -179,6 +179,7 @@ def test_ent_1000_a_turn_without_its_run_hides_no_agent(home: Path, odd: dict[st
     with opened(home) as device, device.agent.transaction(clock.now(), HIGH) as tx:
         written = {"agentId": "agent-a", "kind": "thought", "createdAt": iso(clock.now())}
         tx.put("turn-odd", "agentMessage", {**written, "metadata": {"promptTokens": 5, **odd}})
+        tx.link("agent_task", "agent-a", "task-a")
     for page in (("list",), ("show", "task-a"), ("log", "task-a")):
         shown = run_here("agent", *page, home=home)
         assert shown.code == 0, shown
