@@ -191,7 +191,9 @@ def guard() -> Book:
     for code in (*WHITE_SPACE, 0x0B):
         blank, comment = chr(code), "this is white space"
         apart, around = f"{'x' * 10}{blank}{blank}{'x' * 9}", f"{blank}{'x' * 19}{blank}"
-        cases.append((f"reason-with-{code:04x}", "REV-1000", f"{comment}: a run is one character", {"reason": apart}, None))
+        cases.append(
+            (f"reason-with-{code:04x}", "REV-1000", f"{comment}: a run is one character", {"reason": apart}, None)
+        )
         cases.append((f"reason-between-{code:04x}", "REV-1000", f"{comment}: trimmed", {"reason": around}, refusal))
     for code in UNSEEN:
         hidden = f"{'x' * 10}{chr(code)}{'x' * 9}"

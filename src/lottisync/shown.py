@@ -54,7 +54,7 @@ def quoted(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """What a person sees of the text: without anything hidden, trimmed, with one space for any white space (REV-1000)."""
+    """What a person sees of the text: without anything hidden, trimmed, one space for any white space (REV-1000)."""
     return " ".join(_UNSEEN.sub("", text).split())
 
 
