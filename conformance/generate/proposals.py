@@ -192,14 +192,14 @@ def guard() -> Book:
         blank, comment = chr(code), "this is white space"
         apart, around = f"{'x' * 10}{blank}{blank}{'x' * 9}", f"{blank}{'x' * 19}{blank}"
         cases.append(
-            (f"reason-with-{code:04x}", "REV-1000", f"{comment}: a run is one character", {"reason": apart}, None)
+            (f"reason-with-{code:04x}", "REV-1001", f"{comment}: a run is one character", {"reason": apart}, None)
         )
-        cases.append((f"reason-between-{code:04x}", "REV-1000", f"{comment}: trimmed", {"reason": around}, refusal))
+        cases.append((f"reason-between-{code:04x}", "REV-1001", f"{comment}: trimmed", {"reason": around}, refusal))
     for code in UNSEEN:
         hidden = f"{'x' * 10}{chr(code)}{'x' * 9}"
         cases.append((f"reason-with-{code:04x}", "REV-1000", "nobody sees this", {"reason": hidden}, refusal))
     hidden_in_a_run = {"reason": f"{'x' * 9} \u200b {'x' * 9}"}
-    cases.append(("reason-with-a-run", "REV-1000", "taken out before a run is one", hidden_in_a_run, refusal))
+    cases.append(("reason-with-a-run", "REV-1001", "taken out before a run is one", hidden_in_a_run, refusal))
     base: dict[str, Any] = {"isChecked": True, "checkedBy": "user", "checkedAt": AT, "proposed": False, "reason": None}
     for name, spec, comment, change, expected in cases:
         book.ok(name, spec, comment, "proposal.guard", expected, **base | change)

@@ -159,8 +159,8 @@ def test_ent_1000_a_reminder_that_is_no_instant_hides_no_other(home: Path, odd: 
 
 @pytest.mark.parametrize("odd", [5, True, None, "x", {"a": 1}, [[[]]], [None, "x"], 2**53 - 1])
 @pytest.mark.parametrize("name", ["learnings", "lastUpdated", "title", "tldr", "estimate", "checklistProgress"])
-def test_ent_1000_what_does_not_fit_in_a_report_is_missing(home: Path, name: str, odd: Any) -> None:
-    """ENT-1000, ENT-13: a report of another program ended `agent report` in a traceback."""
+def test_ent_1001_what_does_not_fit_in_a_report_is_missing(home: Path, name: str, odd: Any) -> None:
+    """ENT-1001, ENT-13: a report of another program ended `agent report` in a traceback."""
     content = {"title": "Milk", "tldr": "All is well", "goal": "Tea", "learnings": ["Late"], name: odd}
     with opened(home) as device, device.agent.transaction(clock.now(), LOW) as tx:
         report.put(tx, "agent-a", "r1", content, {})
@@ -173,8 +173,8 @@ def test_ent_1000_what_does_not_fit_in_a_report_is_missing(home: Path, name: str
 
 
 @pytest.mark.parametrize("odd", [{}, {"runKey": None}, {"runKey": ["x"]}, {"runKey": "r", "promptTokens": "many"}])
-def test_ent_1000_a_turn_without_its_run_hides_no_agent(home: Path, odd: dict[str, Any]) -> None:
-    """ENT-1000: the costs of an agent are counted by run; a turn that names none ended `agent list` in a `KeyError`."""
+def test_ent_1001_a_turn_without_its_run_hides_no_agent(home: Path, odd: dict[str, Any]) -> None:
+    """ENT-1001: the costs of an agent are counted by run; a turn that names none ended `agent list` in a `KeyError`."""
     with_agents(home)
     with opened(home) as device, device.agent.transaction(clock.now(), HIGH) as tx:
         written = {"agentId": "agent-a", "kind": "thought", "createdAt": iso(clock.now())}

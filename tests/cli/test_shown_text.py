@@ -206,8 +206,8 @@ def test_cli_1000_an_export_hides_nothing_on_a_screen(form: tuple[str, ...], tmp
     assert not [line for line in shown.split("\n") if line.lstrip().startswith("FORGED")], shown
 
 
-def test_cli_1000_an_export_to_a_pipe_has_every_byte(tmp_path: Path) -> None:
-    """CLI-1000: what a program reads is the file itself."""
+def test_cli_1002_an_export_to_a_pipe_has_every_byte(tmp_path: Path) -> None:
+    """CLI-1002: what a program reads is the file itself."""
     filled(tmp_path / "home", FORGING).home.close()
     for name, form in (("tasks.md", "--markdown"), ("tasks.csv", "--csv")):
         assert run_here("export", str(tmp_path / name), home=tmp_path / "home").code == 0

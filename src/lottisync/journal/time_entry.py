@@ -45,7 +45,7 @@ def checked_instant(text: str) -> str:
 
 
 def instant(text: str) -> str | None:
-    """As `checked_instant`; None for what is no instant."""
+    """As `checked_instant`; None if the text is not an instant."""
     try:
         return iso(millis(text.strip()))
     except (ValueError, OverflowError):
