@@ -31,8 +31,14 @@ os.environ["LOTTISYNC_LANGUAGE"] = "en"
 # A shell starts what runs in the background with Ctrl-C ignored, and programs inherit that. Some tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-hypothesis.settings.register_profile("repeat", derandomize=True, deadline=None, print_blob=True)
-hypothesis.settings.register_profile("search", max_examples=500, deadline=None, print_blob=True)
+# On a busy machine any example may be slow to draw: that is no fault of a test.
+BUSY = [hypothesis.HealthCheck.too_slow]
+hypothesis.settings.register_profile(
+    "repeat", derandomize=True, deadline=None, print_blob=True, suppress_health_check=BUSY
+)
+hypothesis.settings.register_profile(
+    "search", max_examples=500, deadline=None, print_blob=True, suppress_health_check=BUSY
+)
 # For `tools.mutation`: the same examples, and one that fails is not made smaller.
 hypothesis.settings.register_profile(
     "notice", hypothesis.settings.get_profile("repeat"), phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate]

@@ -2,11 +2,12 @@
 
 import unicodedata
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lottisync.shown import lines, one_line, quoted
+from lottisync.shown import escaped, lines, one_line, quoted
 
 HIDDEN = (
     "\n\r\t\x00\x1b\x7f\x85\x9b\u2028\u2029\u200b\u200e\u200f\u061c\u202a\u202e\u2066\u2069"
@@ -56,3 +57,10 @@ def test_cli_13_what_forges_is_a_sign(text: str, seen: str) -> None:
 
 def test_cli_81_text_of_several_lines() -> None:
     assert lines("a\r\nb\u2029c\n") == ["a", "b", "c", ""]
+
+
+@given(st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(HIDDEN))))
+def test_cli_1001_json_with_escapes_has_the_same_value_and_hides_nothing(text: str) -> None:
+    seen = escaped(msgspec.json.encode(text).decode())
+    assert msgspec.json.decode(seen) == text
+    assert not set(seen) & set(HIDDEN)

@@ -15,6 +15,7 @@ TICK: dict[str, Any] = {"id": "i1", "isChecked": True}
 REASON = "The note of 22:30 says so"
 WHITE_SPACE = (0x09, 0x0D, 0x1C, 0x1F, 0x85, 0xA0, 0x1680, 0x2000, 0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
 NO_WHITE_SPACE = (0x08, 0x180E, 0x200B, 0x2060, 0xFEFF)
+UNSEEN = (*NO_WHITE_SPACE, 0x7F, 0x9F, 0xAD, 0x2800, 0x3164, 0xE0041)
 
 
 def _sha256(value: Any) -> str:
@@ -187,6 +188,18 @@ def guard() -> Book:
             None,
         ),
     ]
+    for code in (*WHITE_SPACE, 0x0B):
+        blank, comment = chr(code), "this is white space"
+        apart, around = f"{'x' * 10}{blank}{blank}{'x' * 9}", f"{blank}{'x' * 19}{blank}"
+        cases.append(
+            (f"reason-with-{code:04x}", "REV-1001", f"{comment}: a run is one character", {"reason": apart}, None)
+        )
+        cases.append((f"reason-between-{code:04x}", "REV-1001", f"{comment}: trimmed", {"reason": around}, refusal))
+    for code in UNSEEN:
+        hidden = f"{'x' * 10}{chr(code)}{'x' * 9}"
+        cases.append((f"reason-with-{code:04x}", "REV-1000", "nobody sees this", {"reason": hidden}, refusal))
+    hidden_in_a_run = {"reason": f"{'x' * 9} \u200b {'x' * 9}"}
+    cases.append(("reason-with-a-run", "REV-1001", "taken out before a run is one", hidden_in_a_run, refusal))
     base: dict[str, Any] = {"isChecked": True, "checkedBy": "user", "checkedAt": AT, "proposed": False, "reason": None}
     for name, spec, comment, change, expected in cases:
         book.ok(name, spec, comment, "proposal.guard", expected, **base | change)

@@ -1,5 +1,6 @@
 """A scripted peer that keeps to the rules: greeting, rounds either way, copies, and the heartbeat."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from conformance import wire
@@ -632,6 +633,40 @@ def equal_knowledge_and_another_digest(world: World) -> None:
     world.expect("the greater value stands", a.fields("t1"), {"title": "zzz"})
     world.expect("the digests", a.digest(), forged.digest().hex())
     world.expect_sound(a)
+
+
+def a_comparison_of_many(world: World) -> None:
+    """Of more than 32 entities it begins with the fingerprints of 32 children, to the byte; what answers a child with
+    few entities is their ids and hashes (MEND-1)."""
+    a = world.device("a")
+    past = _some(*(f"title {number}" for number in range(100)))
+    _met(world, a, past).say(*whole(past))
+    hashes = {ident: bytes.fromhex(reference.digest(entity)) for ident, entity in past.entities.items()}
+    below: dict[int, list[str]] = {child: [] for child in range(32)}
+    for ident in sorted(hashes):
+        below[key(ident)[0] >> 3].append(ident)
+    children = [_fingerprint(hashes[ident] for ident in below[child]) for child in range(32)]
+    forged = past.copied()
+    forged.entities["t7"]["registers"]["title"][0]["value"] = "zzz"
+    peer = Peer(world, a, device=b"\xff" * 32)
+    peer.greet(journal=forged.have())
+    opening = peer.last("compare")
+    world.expect("it opens with fingerprints, and nil for entities", opening[3], [[b"", children, None]])
+    differs = key("t7")[0] >> 3
+    theirs = hashes | {"t7": bytes.fromhex(reference.digest(forged.entities["t7"]))}
+    items = [[ident, theirs[ident][:8]] for ident in below[differs]]
+    peer.say(["compare", JOURNAL, opening[2], [[bytes([differs]), None, items]]])
+    world.expect("it sends the one that differs, and wants it", peer.last("mend")[2:], [[past.versions()[6]], ["t7"]])
+    peer.say(["mend", JOURNAL, [forged.versions()[6]], []], ["compare", JOURNAL, opening[2], []])
+    peer.say(["compare", JOURNAL, opening[2], []])
+    world.expect("how it has ended", peer.last("mended")[:3], ["mended", JOURNAL, 1])
+    world.expect("the digests", a.digest(), forged.digest().hex())
+    world.expect_sound(a)
+
+
+def _fingerprint(hashes: Iterable[bytes]) -> bytes:
+    """Of the node above these versions: the sum of their hashes modulo 2^128."""
+    return (sum(int.from_bytes(each, "big") for each in hashes) % 2**128).to_bytes(16, "big")
 
 
 # -- heartbeat and end

@@ -25,7 +25,7 @@ _HIDDEN = re.compile(rf"{_JOINED}|[{CONTROLS}\u2028\u2029{INVISIBLE}]")
 _KEPT = re.compile(_JOINED)
 _BREAK = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 _UNKNOWN = "\ufffd"
-_UNSEEN = re.compile(rf"(?![\t\n\r])[{CONTROLS}{INVISIBLE}\u2800]")
+_UNSEEN = re.compile(rf"(?!\s)[{CONTROLS}{INVISIBLE}\u2800]")
 
 
 def one_line(text: str) -> str:
@@ -40,14 +40,27 @@ def lines(text: str) -> list[str]:
     return [one_line(line) for line in _BREAK.split(text)]
 
 
+def escaped(json: str) -> str:
+    """JSON with an escape in place of each hidden character: the same value, and nothing hidden. JSON has them in texts
+    only."""
+    if json.isascii() and json.isprintable():
+        return json
+    return _HIDDEN.sub(lambda found: _escape(found[0]), json)
+
+
 def quoted(text: str) -> str:
     """The text in a sentence of ours."""
     return f"'{one_line(text)}'"
 
 
 def visible(text: str) -> str:
-    """What a person sees of the text: without anything hidden, trimmed, with one space for any white space."""
+    """What a person sees of the text: without anything hidden, trimmed, one space for any white space (REV-1000)."""
     return " ".join(_UNSEEN.sub("", text).split())
+
+
+def _escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{high:02x}{low:02x}" for high, low in zip(units[::2], units[1::2], strict=True))
 
 
 def _sign(character: str, *, kept: bool) -> str:

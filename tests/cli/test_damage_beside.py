@@ -2,17 +2,18 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 from tests.support.beside import opened
 from tests.support.command_line import run_here
 
-from lottisync.agents import switch
+from lottisync.agents import report, switch
 from lottisync.agents.agent import state_id
 from lottisync.agents.attention import request_id
 from lottisync.device import clock
-from lottisync.entities.entity import HIGH
+from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
 from lottisync.review.change import ChangeItem, ChangeSet
 from lottisync.review.ledger import fields
@@ -143,3 +144,43 @@ def test_jour_660_a_damaged_item_of_a_task_is_named_beside_it(home: Path) -> Non
     assert "Milk a" in done.out
     assert item.id in done.err
     assert "lottisync verify" in done.err
+
+
+@pytest.mark.parametrize("odd", ["\0", "x", "0001-01-01", "2026-12-01"])
+def test_ent_1000_a_reminder_that_is_no_instant_hides_no_other(home: Path, odd: str) -> None:
+    """ENT-1000, STORE-942: one such reminder of another program ended `status` with exit code 1."""
+    with opened(home) as device, device.journal.transaction(clock.now(), HIGH) as tx:
+        tx.put("task-a", "task", {"remindAt": odd})
+        tx.put("task-b", "task", {"remindAt": "2020-01-01T00:00:00.000Z"})
+    status = run_here("status", "--json", home=home)
+    assert [one["taskId"] for one in status.json["reminders"]] == ["task-b"]
+    assert run_here("status", home=home).code == 0
+
+
+@pytest.mark.parametrize("odd", [5, True, None, "x", {"a": 1}, [[[]]], [None, "x"], 2**53 - 1])
+@pytest.mark.parametrize("name", ["learnings", "lastUpdated", "title", "tldr", "estimate", "checklistProgress"])
+def test_ent_1001_what_does_not_fit_in_a_report_is_missing(home: Path, name: str, odd: Any) -> None:
+    """ENT-1001, ENT-13: a report of another program ended `agent report` in a traceback."""
+    content = {"title": "Milk", "tldr": "All is well", "goal": "Tea", "learnings": ["Late"], name: odd}
+    with opened(home) as device, device.agent.transaction(clock.now(), LOW) as tx:
+        report.put(tx, "agent-a", "r1", content, {})
+        tx.link("agent_task", "agent-a", "task-a")
+    for page in ("report", "show"):
+        shown = run_here("agent", page, "task-a", home=home)
+        assert (shown.code, shown.err) == (0, ""), shown
+    assert "Tea" in run_here("agent", "report", "task-a", home=home).out
+    assert run_here("agent", "report", "task-a", "--json", home=home).json["content"]["goal"] == "Tea"
+
+
+@pytest.mark.parametrize("odd", [{}, {"runKey": None}, {"runKey": ["x"]}, {"runKey": "r", "promptTokens": "many"}])
+def test_ent_1001_a_turn_without_its_run_hides_no_agent(home: Path, odd: dict[str, Any]) -> None:
+    """ENT-1001: the costs of an agent are counted by run; a turn that names none ended `agent list` in a `KeyError`."""
+    with_agents(home)
+    with opened(home) as device, device.agent.transaction(clock.now(), HIGH) as tx:
+        written = {"agentId": "agent-a", "kind": "thought", "createdAt": iso(clock.now())}
+        tx.put("turn-odd", "agentMessage", {**written, "metadata": {"promptTokens": 5, **odd}})
+        tx.link("agent_task", "agent-a", "task-a")
+    for page in (("list",), ("show", "task-a"), ("log", "task-a")):
+        shown = run_here("agent", *page, home=home)
+        assert shown.code == 0, shown
+    assert "Laura of b" in run_here("agent", "list", home=home).out

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -111,6 +112,14 @@ class Screen:
             shown += self._read.decode(os.read(self._near, 65536))
         return shown
 
+    def rest(self) -> str:
+        """All that comes until the command ends."""
+        shown, ends = b"", time.monotonic() + BOUND_SECONDS
+        with contextlib.suppress(OSError):  # EIO: nobody has the terminal open any more
+            while select.select([self._near], [], [], max(0.0, ends - time.monotonic()))[0]:
+                shown += os.read(self._near, 65536)
+        return self._read.decode(shown)
+
 
 @contextlib.contextmanager
 def on_screen(*arguments: str, home: Path) -> Iterator[Screen]:
@@ -181,6 +190,44 @@ def test_cli_13_what_is_watched_shows_a_hostile_title_as_one_line_on_a_screen(
         plain_text = ANSI.sub("", shown).replace("\r\n", "\n")
         assert not set(plain_text) & (set(HIDDEN) - {"\n"}), plain_text
         assert not [line for line in plain_text.split("\n") if line.lstrip().startswith("FORGED")]
+
+
+FILES = (("--markdown",), ("--csv",), ())
+
+
+@pytest.mark.parametrize("form", FILES, ids=" ".join)
+def test_cli_1000_an_export_hides_nothing_on_a_screen(form: tuple[str, ...], tmp_path: Path) -> None:
+    """CLI-1000, CLI-1001, CLI-13: to a terminal, `export -` sent the control characters of a title as they were."""
+    filled(tmp_path / "home", FORGING).home.close()
+    with on_screen("export", "-", *form, home=tmp_path / "home") as screen:
+        shown = screen.rest().replace("\r\n", "\n")
+    assert "FORGED" in shown
+    assert not set(shown) & (set(HIDDEN) - {"\n"}), shown
+    assert not [line for line in shown.split("\n") if line.lstrip().startswith("FORGED")], shown
+
+
+def test_cli_1002_an_export_to_a_pipe_has_every_byte(tmp_path: Path) -> None:
+    """CLI-1002: what a program reads is the file itself."""
+    filled(tmp_path / "home", FORGING).home.close()
+    for name, form in (("tasks.md", "--markdown"), ("tasks.csv", "--csv")):
+        assert run_here("export", str(tmp_path / name), home=tmp_path / "home").code == 0
+        piped = subprocess.run(
+            [sys.executable, "-m", "lottisync", "export", "-", form, "--home", str(tmp_path / "home")],
+            env=environment(),
+            capture_output=True,
+            check=True,
+        )
+        assert piped.stdout == (tmp_path / name).read_bytes()
+        assert "\u202egnihton".encode() in piped.stdout
+
+
+def test_cli_1001_json_on_a_screen_hides_nothing_and_has_the_same_value(tmp_path: Path) -> None:
+    """CLI-1001"""
+    filled(tmp_path / "home", FORGING).home.close()
+    with on_screen("task", "show", "t1", "--json", home=tmp_path / "home") as screen:
+        shown = screen.rest().replace("\r\n", "\n")
+    assert not set(shown) & (set(HIDDEN) - {"\n"}), shown
+    assert msgspec.json.decode(shown)["title"] == FORGING
 
 
 @pytest.mark.parametrize("text", ["a\napplied", "a\u2028applied\u200e", "a\r\n\x1b[2Kapplied\u202e"])

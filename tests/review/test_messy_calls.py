@@ -128,6 +128,13 @@ def test_rev_d15_what_is_hidden_never_makes_a_reason_longer(reason: str, hidden:
     assert visible(f"{reason}\u200b\u2060") == visible(reason)
 
 
+@pytest.mark.parametrize("blank", ["\t", "\v", "\x1c", "\x1f", "\x85", "\u00a0", "\u2028", "\u3000"])
+def test_rev_1000_white_space_in_a_reason_is_one_character(blank: str) -> None:
+    """REV-1000, REV-1001, ENT-30: some of these are control characters, too, and did not count."""
+    assert visible(f"{blank}{'x' * 10}{blank}{blank}{'x' * 9}{blank}") == f"{'x' * 10} {'x' * 9}"
+    assert visible(f"a {chr(0x200B)} b\x08\x7f\u2800") == "a b"
+
+
 def test_rev92_another_reason_of_the_same_status_is_a_change(laptop: Reviewer) -> None:
     """REV-92: it is proposed, shown, written and taken back."""
     laptop.add_task()

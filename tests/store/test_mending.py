@@ -16,6 +16,7 @@ from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.version import BadVersion, Damaged, Version, close, open_foreign
 from lottisync.journal.types import Task
 from lottisync.problem import Problem
+from lottisync.protocol import message as m
 from lottisync.store import damage, mending
 from lottisync.store.check import broken_invariants
 from lottisync.store.fingerprint import Fingerprints
@@ -272,6 +273,40 @@ def test_mend_8_a_clock_is_cut_to_what_the_chains_know(tmp_path: Path) -> None:
     assert found.clock == {A: 1}
 
 
+@pytest.mark.parametrize("place", [0, 3, 15, 16, 31])
+@pytest.mark.parametrize("kind", ["the hash of a row", "the digest", "both"])
+def test_store_1000_a_stored_hash_is_mended_wherever_it_is_damaged(tmp_path: Path, kind: str, place: int) -> None:
+    """STORE-1000, MEND-18: damage in the first half of a hash left another digest, for ever: no command mended it."""
+    good, bad = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    with good.transaction(NOON, HIGH) as tx:
+        tx.put("t1", "task", {"title": "Milk"})
+        tx.put("t2", "task", {"title": "Tea"})
+    send(good, bad)
+    wanted = digest_of(good)
+    if kind != "the digest":
+        with bad.reading() as reader:
+            [(stored,)] = reader.local("select hash from rows where id = 't1'")
+        sql(bad, f"update journal_entities set hash = x'{flipped(stored, place).hex()}' where id = 't1'")
+    if kind != "the hash of a row":
+        sql(bad, f"update state set digest = x'{flipped(wanted, place).hex()}'")
+    talk(RangeComparison("journal", good), RangeComparison("journal", bad))
+    assert [faults(good), faults(bad), digest_of(bad)] == [[], [], wanted]
+
+
+def flipped(raw: bytes, place: int) -> bytes:
+    return raw[:place] + bytes([raw[place] ^ 0x80]) + raw[place + 1 :]
+
+
+def talk(first: RangeComparison, second: RangeComparison) -> None:
+    """Two sides of a comparison of what is the same in both, to its end."""
+    for side, said in ((second, first.opening()), (first, m.Compare("journal", first.known, []))):
+        for answer in side.take(said):
+            assert answer == m.Compare("journal", first.known, [])
+    for side in (first, second):
+        side.end(LATER)
+        side.close()
+
+
 @pytest.mark.parametrize(
     ("damage", "follows"),
     [
@@ -296,7 +331,7 @@ def test_mend_8_by_name_only_where_all_else_follows(tmp_path: Path, damage: str,
         stores.append(store)
     with stores[0].reading() as reader:
         found = Fingerprints(reader)
-        assert (found.stored_total == digest_of(stores[0])[-len(found.stored_total) :]) == follows
+        assert (found.stored_total == digest_of(stores[0])) == follows
     with stores[1].transaction(LATER, None) as tx:
         by_name = mending.repair(tx, found.damaged, ids=found.damaged)
     assert (faults(stores[1]) == []) == follows

@@ -11,8 +11,9 @@ from lottisync.language import speaking, translated
 from lottisync.protocol.message import Close
 from lottisync.sync.peer import PeerState, Receiving
 from lottisync.sync.peer_record import PeerRecord
-from lottisync.sync.peer_states import PeerStates
+from lottisync.sync.peer_states import ENDED, REFUSED, PeerStates, said_of_close
 from lottisync.sync.peer_status import PeerStatus
+from lottisync.sync.refusal import KINDS
 
 PHONE = "b" * 64
 
@@ -55,3 +56,20 @@ def test_cli_860_the_last_word_of_another_device_is_quoted(states: PeerStates) -
     assert said("version", older).startswith("es spricht Version 2 des Sync-Protokolls, dieses Gerät Version 1")
     assert said("version", "speak 2 or 1") == "das andere Gerät hat die Verbindung beendet: 'speak 2 or 1'"
     assert said("revoked", "out") == "dieses Gerät wurde dort widerrufen: es gehört nicht mehr zu Ihren Geräten"
+
+
+@pytest.mark.parametrize("code", [*REFUSED, *ENDED])
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "ro"])
+def test_sync_1000_what_a_code_means_is_said_in_the_readers_language(code: str, language: str) -> None:
+    """SYNC-1000, SYNC-40: before, a German reader saw an English sentence alone."""
+    said = said_of_close(Close(code, "no\nmore"))
+    with speaking(language):
+        shown = translated(said)
+    assert (shown == translated(said)) is (language == "en")
+    assert ("'no\u2424more'" in shown) is (code in REFUSED)
+
+
+def test_sync_1000_each_code_of_a_refusal_has_its_meaning() -> None:
+    """SYNC-1000"""
+    assert set(REFUSED) >= set(KINDS) - {"comparison", "want", "version", "other"}
+    assert said_of_close(Close("a code of tomorrow", "no")) == "the other device ended the connection: 'no'"

@@ -40,6 +40,7 @@ FIELDS = (
 )
 WORDS = ("tldr", "goal", "achieved", "remaining", "learnings")
 """The fields that the model writes; all others are facts."""
+PROGRESS = "checklistProgress"
 MAX_WORDS = 2_000
 """Characters of one of the model's texts, and of each entry of its lists: a report is read at a glance."""
 MAX_ENTRIES = 40
@@ -92,7 +93,7 @@ def content(words: Words, page: TaskPage, now: int) -> dict[str, Any]:
         "priority": task.priority,
         "estimate": None if task.estimate is None else duration(task.estimate),
         "dueDate": task.due,
-        "checklistProgress": {
+        PROGRESS: {
             "total": len(page.items),
             "completed": sum(item.is_checked for item in page.items),
         },
@@ -139,4 +140,12 @@ def latest_report(reader: Reader, agent_id: str, scope: str = CURRENT) -> AgentR
     if entity is None or entity.type != "agentReport":
         return None
     report = view(entity, AgentReport)
-    return msgspec.structs.replace(report, content={field: report.content.get(field) for field in FIELDS})
+    return msgspec.structs.replace(report, content=_fitting(report.content))
+
+
+def _fitting(held: Mapping[str, Any]) -> dict[str, Any]:
+    """The twelve fields of a report that may come from another program: what does not fit its field is not there
+    (ENT-13)."""
+    words, progress = words_from(held).as_content(), held.get(PROGRESS)
+    facts = {name: value if isinstance(value := held.get(name), str) else None for name in FIELDS}
+    return facts | words | {PROGRESS: progress if isinstance(progress, dict) else None}

@@ -2,7 +2,6 @@
 (docs/specs/09-agents.md, section 12). Asks no model.
 """
 
-import sys
 from collections.abc import Callable
 
 import click
@@ -16,6 +15,7 @@ from lottisync.agents.types import AgentSettings
 from lottisync.answers.agents import AgentRules, Marked, NeverSent, Sent, SentBody, SentRequest
 from lottisync.cli import completion
 from lottisync.cli.agent_pages import agent_of
+from lottisync.cli.output import file_line
 from lottisync.cli.terminal import Terminal, common, short
 from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.agent_page import agent_page, rules
@@ -25,7 +25,7 @@ from lottisync.language import number, say
 from lottisync.problem import Problem
 from lottisync.problem import Usage as WrongCall
 from lottisync.review.precedence import PERSON
-from lottisync.shown import quoted
+from lottisync.shown import escaped, quoted
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
@@ -163,12 +163,7 @@ def sent(terminal: Terminal, which: str, number: int | None) -> None:
             name=found.display_name,
             which=which,
         )
-    terminal.emit(SentBody(about, body.decode()), lambda: _write(body))
-
-
-def _write(body: bytes) -> None:
-    sys.stdout.flush()
-    sys.stdout.buffer.write(body + b"\n")
+    terminal.emit(SentBody(about, body.decode()), lambda: file_line(body, escaped))
 
 
 @click.command("attended")

@@ -16,10 +16,12 @@ from lottisync.answers.stores import Exported
 from lottisync.answers.tasks import Imported
 from lottisync.cli.acts import acting
 from lottisync.cli.hints import with_hint
+from lottisync.cli.output import file_line
 from lottisync.cli.terminal import Terminal, common
 from lottisync.device import clock
 from lottisync.language import marked, say, several
 from lottisync.problem import Problem, Usage
+from lottisync.shown import escaped, one_line
 
 if TYPE_CHECKING:
     from lottisync.journal.task_file import TaskFile
@@ -63,12 +65,13 @@ def export_file(terminal: Terminal, file: Path, markdown: bool, csv: bool) -> No
     """
     form = _text_format(file, markdown=markdown, csv=csv)
     label = say("exporting")
-    with terminal.gauge(label) as advance:
+    to_screen = str(file) == "-" and sys.stdout.isatty()
+    with terminal.gauge(label, hidden=to_screen) as advance:
         counted = _Counted(lambda fraction: advance(label, fraction))
         lines = _all(terminal, counted) if form is None else _tasks(terminal, form, counted)
         if str(file) == "-":
             for line in lines:
-                sys.stdout.buffer.write(line + b"\n")
+                file_line(line, escaped if form is None else one_line)
             return
         _write(file, lines)
     value = Exported(str(file), counted.done)

@@ -5,13 +5,14 @@ command then ends with a sentence. A daemon goes on: its work does not depend on
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import msgspec
 
 from lottisync.answers.form import encoded
 from lottisync.problem import Problem
+from lottisync.shown import escaped
 
 
 def prepare() -> None:
@@ -68,5 +69,15 @@ def answer_line(answer: msgspec.Struct) -> None:
     """An answer on one line (docs/json.md). JSON is always UTF-8."""
     if hasattr(sys.stdout, "reconfigure") and sys.stdout.encoding.lower() != "utf-8":
         sys.stdout.reconfigure(encoding="utf-8")
-    sys.stdout.write(encoded(answer).decode() + "\n")
+    text = encoded(answer).decode()
+    sys.stdout.write(f"{escaped(text) if sys.stdout.isatty() else text}\n")
     sys.stdout.flush()
+
+
+def file_line(line: bytes, on_screen: Callable[[str], str]) -> None:
+    """A line of a file on standard output: exactly these bytes, or on a terminal what a person sees of them."""
+    with writing():
+        if sys.stdout.isatty():
+            sys.stdout.write(f"{on_screen(line.decode())}\n")
+        else:
+            sys.stdout.buffer.write(line + b"\n")

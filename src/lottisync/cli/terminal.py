@@ -191,10 +191,10 @@ class Terminal:
             yield lambda done: bar.advance(task, done)
 
     @contextmanager
-    def gauge(self, label: str) -> Iterator[Callable[[str, float], None]]:
-        """A bar on standard error for work that says itself how far it is, if a person is watching; yields
-        `show(label, fraction)`."""
-        if self.as_json or not sys.stderr.isatty():
+    def gauge(self, label: str, *, hidden: bool = False) -> Iterator[Callable[[str, float], None]]:
+        """A bar on standard error for work that says itself how far it is, if a person is watching and the bar is not
+        `hidden`; yields `show(label, fraction)`."""
+        if hidden or self.as_json or not sys.stderr.isatty():
             yield lambda label, fraction: None
             return
         from rich.console import Console

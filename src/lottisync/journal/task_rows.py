@@ -147,7 +147,7 @@ def _or(otherwise: T, checked: Callable[[], T]) -> T:
 
 
 def _instant(text: str) -> str:
-    return _or("", lambda: time_entry.checked_instant(text))
+    return time_entry.instant(text) or ""
 
 
 def by_the_clock(instant: str, zone: tzinfo | None) -> str:

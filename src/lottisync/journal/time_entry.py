@@ -37,12 +37,19 @@ class Span(NamedTuple):
 
 def checked_instant(text: str) -> str:
     """An instant in its stored form, UTC; `Problem` if it has no offset or cannot be read."""
+    if (found := instant(text)) is None:
+        raise Problem(
+            "bad-value", "a time is an instant like 2026-12-01T14:00:00+01:00; got {quoted}", quoted=quoted(text)
+        )
+    return found
+
+
+def instant(text: str) -> str | None:
+    """As `checked_instant`; None if the text is not an instant."""
     try:
         return iso(millis(text.strip()))
     except (ValueError, OverflowError):
-        raise Problem(
-            "bad-value", "a time is an instant like 2026-12-01T14:00:00+01:00; got {quoted}", quoted=quoted(text)
-        ) from None
+        return None
 
 
 def checked_span(at: str, end: str | None) -> Span:

@@ -26,6 +26,7 @@ from lottisync.store import quarantine, tables
 from lottisync.store.forgetting import entity_key
 from lottisync.store.quarantine import Kept
 from lottisync.store.reader import Reader
+from lottisync.store.rows import MODULUS
 
 BITS = 5
 FAN = 1 << BITS
@@ -73,9 +74,9 @@ class Fingerprints:
     """The tree over one moment of a store: give it a snapshot, or use it within one transaction. Building reads
     and hashes everything once; `progress(done, of)` counts entities.
 
-    `total` is the sum over all; `stored_total` is what it would be by the hashes and marks that are stored: the digest
-    is made of them. `damaged` names the entities whose content does not have the hash, or not the mark of a tombstone,
-    that was stored with it."""
+    `total` is the sum over all. `stored_total` is the digest that the stored hashes and marks make, with all its 32
+    bytes: a damaged hash may differ in any of them. `damaged` names the entities whose content does not have the hash,
+    or not the mark of a tombstone, that was stored with it."""
 
     def __init__(self, reader: Reader, progress: Callable[[int, int], None] = lambda done, of: None) -> None:
         self._reader = reader
@@ -85,8 +86,8 @@ class Fingerprints:
         self.damaged: list[str] = []
         self.damaged_rows: list[int] = []
         """The numbers of the rows among them: a damaged id names none."""
-        self._hidden = 0
-        """What the stored hashes and marks of the damaged ones add to the digest beyond their content."""
+        self._stored = 0
+        """What the stored hashes and marks add to the digest."""
         total = reader.count() + sum(map(len, self._kept.values()))
         self._upper = next(
             level
@@ -113,8 +114,7 @@ class Fingerprints:
 
     @property
     def stored_total(self) -> bytes:
-        total: int = (self._levels[0][0] + self._hidden) % _MODULUS
-        return total.to_bytes(BYTES, "big")
+        return (self._stored % MODULUS).to_bytes(32, "big")
 
     def count(self, prefix: bytes) -> int:
         """How many entities that count in the digest have keys beginning with `prefix`."""
@@ -166,7 +166,9 @@ class Fingerprints:
                 if content_hash != stored or clean != marked:
                     self.damaged.append(row.id)
                     self.damaged_rows.append(last)
-                    self._hidden += (0 if marked or stood_for else int.from_bytes(stored, "big")) - (weight or 0)
+                    self._stored += 0 if marked or stood_for else int.from_bytes(stored, "big")
+                else:
+                    self._stored += weight or 0
                 yield last, row.id, weight
         for held in self._kept.values():
             for kept in held:
@@ -174,7 +176,7 @@ class Fingerprints:
                 weight = int.from_bytes(content_hash, "big") if kept.counted else None
                 if content_hash != kept.hash:
                     self.damaged.append(kept.version.id)
-                    self._hidden += kept.weight - (weight or 0)
+                self._stored += kept.weight
                 yield kept.n, kept.version.id, weight
 
     def _stood_for(self, row: Version) -> bool:

@@ -34,10 +34,24 @@ ENDED = {
     "timeout": str(Sentence("nothing was heard in time")),
 }
 """What the last word of a connection means, by its code, where both sides mean the same by it."""
+_NOT_UNDERSTOOD = str(Sentence("it could not use what this device said"))
+REFUSED = {
+    **dict.fromkeys(("bad-frame", "malformed", "illegal", "bad-entity"), _NOT_UNDERSTOOD),
+    "unknown-store": str(Sentence("it does not have a store of which this device spoke")),
+    "unknown-host": str(Sentence("this device sent changes of a device that it does not know")),
+    "wrong-device": str(Sentence("this device greeted as another one than its certificate says")),
+    "no-agreement": str(
+        Sentence("the two could not agree on what was written; one may be a copy or a restored backup")
+    ),
+    "stuck": str(Sentence("nothing came from this device any more")),
+    "failed": str(Sentence("it cannot use its store now; its disk may be full")),
+}
+"""What the other device means by these codes (SYNC-1000). Beside it stands what it says, in its program's words."""
 
 
 def said_of_close(ended: m.Close) -> Sentence:
-    """Why a connection ended, by the last word of either side: ours for what both sides may say, else what was said."""
+    """Why a connection ended, by the last word of either side: ours for what both sides may say; else what its code
+    means, and what was said."""
     if isinstance(ended.reason, Sentence):
         return ended.reason
     if (versions := versions_said(ended.reason)) is not None:
@@ -46,7 +60,11 @@ def said_of_close(ended: m.Close) -> Sentence:
         return duplicate_key.warning(None)
     if ended.code in ENDED:
         return Sentence(ENDED[ended.code])
-    return Sentence("the other device ended the connection: {said}", said=quoted(ended.reason))
+    said = quoted(ended.reason)
+    if ended.code in REFUSED:
+        why = Sentence(REFUSED[ended.code])
+        return Sentence("the other device ended the connection: {why} ({said})", why=why, said=said)
+    return Sentence("the other device ended the connection: {said}", said=said)
 
 
 class PeerStates:

@@ -142,4 +142,4 @@ class RangeComparison:
     def _follows(self) -> bool:
         """Whether what is kept beside the content was right before anything was mended, in all rows but those that are
         known to be damaged."""
-        return self._in_step and self._own.stored_total == self._snapshot.digest()[-len(self._own.stored_total) :]
+        return self._in_step and self._own.stored_total == self._snapshot.digest()
