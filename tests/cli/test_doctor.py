@@ -7,6 +7,7 @@ import pytest
 from tests.support.command_line import contents, run_here
 
 from lottisync.cli import diagnosis as doctor
+from lottisync.cli.doctors import PARTS
 from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import DaemonStatus
@@ -163,3 +164,11 @@ def test_cli_112_the_model_is_connected_to_and_nothing_is_sent() -> None:
     assert doctor.model({"LOTTISYNC_MODEL_URL": url}).state == "warning"
     far = {"LOTTISYNC_MODEL_URL": "http://model.example/v1", "HTTP_PROXY": "http://proxy"}
     assert doctor.model(far).state == "unknown"
+
+
+def test_cli_1012_what_is_looked_at_is_said_in_the_readers_language(home: Path) -> None:
+    """CLI-1012: the parts and how they stand were English in every language."""
+    assert {*states(home)} <= {*PARTS}
+    shown = run_here("doctor", "--language", "de", home=home).out
+    assert "Zugriffsrechte  gut" in shown
+    assert run_here("check", "--language", "de", home=home).out.count("unversehrt") == 3

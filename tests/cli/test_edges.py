@@ -65,8 +65,19 @@ def test_cli_86_what_a_terminal_cannot_show_is_a_question_mark(home: Path, encod
     """CLI-86, CLI-326, F7; and JSON is UTF-8 all the same."""
     done = shell("L task list", home, PYTHONIOENCODING=encoding)
     assert done.code == 0
-    assert "? ?" in done.out
+    assert "> ?" in done.out
     assert shell("L task list --json", home, PYTHONIOENCODING=encoding).json["tasks"][0]["title"] == "Bröd → 👩"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_cli_1011_a_ticked_item_looks_like_no_open_one(home: Path, encoding: str) -> None:
+    """CLI-1011: both were a question mark."""
+    assert run_here("task", "add", "Bake", "--item", "Flour", "--item", "Salt", home=home).code == 0
+    assert run_here("task", "check", "flour", home=home).code == 0
+    done = shell("L task show bake", home, PYTHONIOENCODING=encoding)
+    ticked, still_open = (line.split()[0] for line in done.out.splitlines() if "Flour" in line or "Salt" in line)
+    assert ticked == "x"
+    assert still_open not in ("x", "?")
 
 
 def read_only(call: str, home: Path) -> Result:

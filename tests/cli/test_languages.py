@@ -165,12 +165,13 @@ def completed(line: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_cli_445_a_shell_completes_commands_ids_and_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CLI-445."""
+    """CLI-445, CLI-1010."""
     home = tmp_path / "home"
     run_here("init", "--name", "laptop", home=home)
     task = run_here("task", "add", "Milk", "--json", home=home).json["id"]
     monkeypatch.setenv("LOTTISYNC_HOME", str(home))
     assert completed("lottisync dev", monkeypatch) == ["devices"]
+    assert completed("lottisync con", monkeypatch) == ["conflicts", "config"]
     assert "--watch" in completed("lottisync task list --w", monkeypatch) + completed(
         "lottisync status --w", monkeypatch
     )

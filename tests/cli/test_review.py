@@ -681,6 +681,28 @@ def test_rev_950_an_edited_item_shows_the_value_that_took_effect(desk: Desk) -> 
     assert one["items"][0]["args"]["title"] == "Milk"  # what the agent proposed
 
 
+def test_rev_1010_a_value_that_took_effect_is_there_once(desk: Desk) -> None:
+    """REV-1010: it read `60 → 60`, as if it were still to be done."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    assert "30 → 60" in desk.type()
+    name = desk.name()
+    desk.type("confirm", name)
+    shown = desk.type("show", name)
+    assert "→" not in shown
+    assert "  60\n" in shown
+    desk.type("undo", name)
+    assert "30 → 60" in desk.type("show", name)
+
+
+def test_rev_1011_the_log_has_the_order_of_the_proposal(desk: Desk) -> None:
+    """REV-1011: the decisions of one call are of one instant, and came in the order of their ids."""
+    titles = [f"Step {n}" for n in range(9)]
+    desk.propose("add_multiple_checklist_items", {"items": [{"title": each} for each in titles]})
+    desk.type()
+    desk.type("confirm", "--all")
+    assert [one["summary"] for one in desk.ask("log", "t1")] == [f'Add: "{each}"' for each in titles]
+
+
 def test_rev_951_a_refused_range_says_which_item_is_missing(desk: Desk) -> None:
     """REV-951: it only said that nothing has the name; nothing of the range is decided."""
     desk.propose("add_multiple_checklist_items", BATCH)

@@ -237,6 +237,23 @@ def test_cli_950_a_piece_that_fits_two_conflicts_is_refused_with_both(apart: tup
     assert len(call(apart[0], "conflicts")) == 2
 
 
+def test_cli_1013_the_page_of_a_conflict_has_one_row_a_decision(apart: tuple[Path, Path]) -> None:
+    """CLI-1013: a tick, who set it and when were two rows, of which one was settled with the other."""
+    homes = [TaskHome.open(each) for each in apart]
+    with homes[0].journal.transaction(clock.now(), HIGH) as tx:
+        tasks.add_item(tx, "i1", "t1", "Flour")
+    meet(*homes)
+    for later, (home, on) in enumerate(zip(homes, (True, False), strict=True)):
+        with home.journal.transaction(clock.now() + later, HIGH) as tx:
+            tasks.check_item(tx, "i1", checked=True)
+            tasks.check_item(tx, "i1", on)
+    meet(*homes)
+    for home in homes:
+        home.close()
+    assert [row["path"] for row in call(apart[0], "conflicts", "show", "flour")] == ["isChecked"]
+    assert [row["path"] for row in call(apart[0], "conflicts") if row["id"] == "i1"] == ["isChecked"]
+
+
 def test_cli_606_conflicts_call_a_label_by_its_name(apart: tuple[Path, Path]) -> None:
     """CLI-606: and the page of one has the line that settles it."""
     homes = [TaskHome.open(each) for each in apart]

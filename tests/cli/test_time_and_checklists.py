@@ -76,14 +76,14 @@ def test_jour_26_a_time_without_an_offset_is_of_this_device(home: Path, monkeypa
 
 
 def test_jour_27_a_timer_is_started_and_stopped(home: Path) -> None:
-    """JOUR-27, JOUR-245"""
+    """JOUR-27, JOUR-245, JOUR-1010"""
     assert task(home, "time", "list").out == task(home, "time", "stop").out == "No timer runs.\n"
     done(home, "time", "start", "milk", "walking", "--at", "2026-01-02T14:00Z")
     [runs] = done(home, "time", "list")
     assert (runs["taskTitle"], runs["text"], runs["runs"], runs["minutes"]) == ("Buy milk", "walking", True, None)
     assert "(runs)" in task(home, "show", "milk").out
     assert "runs" in task(home, "time", "list").out
-    done(home, "time", "start", "bread", "--at", "2026-01-02T14:40Z")
+    assert "'walking'" in task(home, "time", "start", "bread", "--at", "2026-01-02T14:40Z").out
     assert done(home, "time", "list", "milk")[0]["minutes"] == 40
     [stopped] = done(home, "time", "stop", "--at", "2026-01-02T15:00Z")
     assert (stopped["taskTitle"], stopped["minutes"], stopped["changed"]) == ("Bake bread", 20, True)

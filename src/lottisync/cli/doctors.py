@@ -9,10 +9,23 @@ from lottisync.cli.hints import with_hint
 from lottisync.cli.terminal import Cell, Terminal, common
 from lottisync.cli.times import SECONDS, local
 from lottisync.device import clock
-from lottisync.language import say
+from lottisync.language import marked, say
 from lottisync.problem import Problem
 
-STYLES = {"good": "green", "unknown": "dim", "warning": "yellow", "fault": "bold red"}
+STATES = {
+    "good": (marked("good"), "green"),
+    "unknown": (marked("unknown"), "dim"),
+    "warning": (marked("warning"), "yellow"),
+    "fault": (marked("fault"), "bold red"),
+}
+"""How a part stands: the word for it, and its style."""
+PARTS = (
+    *(marked("addresses"), marked("clock"), marked("daemon"), marked("devices"), marked("disk"), marked("encryption")),
+    *(marked("endpoint"), marked("home"), marked("message size"), marked("model"), marked("multicast")),
+    *(marked("permissions"), marked("port"), marked("relay"), marked("server"), marked("storage"), marked("stores")),
+    marked("stream"),
+)
+"""What is looked at, here and at a relay."""
 
 
 @click.command()
@@ -53,5 +66,10 @@ def _of_the_machine() -> list[Finding]:
 def shown_findings(terminal: Terminal, findings: list[Finding]) -> None:
     terminal.table(
         ["part", "", "found", say("what to do")],
-        [(each.part, Cell(each.state, STYLES[each.state]), each.text, each.advice or "") for each in findings],
+        [(say(each.part), _state(each.state), each.text, each.advice or "") for each in findings],
     )
+
+
+def _state(state: str) -> Cell:
+    word, style = STATES[state]
+    return Cell(say(word), style)

@@ -60,7 +60,9 @@ COMMANDS = {
 }
 
 FOR_PROGRAMS = ("conformance-adapter",)
-"""Commands that no person types: the help does not list them."""
+"""Commands that no person types: no list has them, and nothing offers them."""
+FOR_PEOPLE = {name: text for name, (_, text) in COMMANDS.items() if name not in FOR_PROGRAMS}
+"""What each of the others does."""
 
 
 class LazyGroup(Group):
@@ -71,7 +73,7 @@ class LazyGroup(Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            raise click.exceptions.NoSuchCommand(cmd_name, possibilities=COMMANDS, ctx=ctx)
+            raise click.exceptions.NoSuchCommand(cmd_name, possibilities=FOR_PEOPLE, ctx=ctx)
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
@@ -80,7 +82,7 @@ class LazyGroup(Group):
         """By name alone: a command is not imported to offer it."""
         from click.shell_completion import CompletionItem
 
-        found = [CompletionItem(name, help=say(text)) for name, (_, text) in COMMANDS.items()]
+        found = [CompletionItem(name, help=say(text)) for name, text in FOR_PEOPLE.items()]
         return [
             *(each for each in found if each.value.startswith(incomplete)),
             *click.Command.shell_complete(self, ctx, incomplete),
@@ -88,7 +90,7 @@ class LazyGroup(Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items() if name not in FOR_PROGRAMS])
+            formatter.write_dl(list(FOR_PEOPLE.items()))
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

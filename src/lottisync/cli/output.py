@@ -3,6 +3,7 @@
 A shell may close them, or point them at a full disk or at a program that stops reading. They may take only ASCII. A
 command then ends with a sentence. A daemon goes on: its work does not depend on its log."""
 
+import codecs
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -14,10 +15,21 @@ from lottisync.answers.form import encoded
 from lottisync.problem import Problem
 from lottisync.shown import escaped
 
+PLAIN = {"✓": "x", "→": ">", "·": "-"}
+"""Our own marks, where the encoding of the output does not have them: a ticked item looks like no open one."""
+ENCODING_ERRORS = "lottisync"
+
+
+def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What stands for the characters that the encoding does not have."""
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(PLAIN.get(each, "?") for each in error.object[error.start : error.end]), error.end
+
 
 def prepare() -> None:
     """Make standard output and error usable: a closed one is replaced by one that drops everything, and a character
-    that the terminal's encoding does not have becomes a question mark."""
+    that the terminal's encoding does not have becomes a plain one, or a question mark."""
+    codecs.register_error(ENCODING_ERRORS, _plain)
     for number in range(3):
         try:
             os.fstat(number)
@@ -28,7 +40,7 @@ def prepare() -> None:
         if stream is None:
             setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
         elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors=ENCODING_ERRORS)
 
 
 @contextmanager

@@ -89,9 +89,10 @@ def _beside_the_summary(item: ItemView) -> list[FieldChange]:
 
 
 def _before_and_after(item: ItemView, change: FieldChange, *, named: bool = False) -> Parts:
-    """A field now and then; with its name where there are several."""
+    """A field now and then; with its name where there are several. Where both are the same, as after it was confirmed,
+    the value is there once."""
     parts: Parts = [f"{words.field(change.path)}: "] if named else []
-    if not item.creates:
+    if not item.creates and change.before != change.after:
         parts += [Cell(words.value(change.path, change.before), "red"), " → "]
     return [*parts, Cell(words.value(change.path, change.after), "green")]
 

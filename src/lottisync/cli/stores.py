@@ -87,9 +87,8 @@ def check(terminal: Terminal, accepted: str | None) -> None:
 
     def shown() -> None:
         for name, faults in found.items():
-            terminal.line(
-                f"{name:8} {'sound' if not faults else f'{len(faults)} faults'}", "red" if faults else "green"
-            )
+            said = several("{count} fault", "{count} faults", len(faults)) if faults else say("sound")
+            terminal.line(f"{name:8} {said}", "red" if faults else "green")
             for fault in faults:
                 terminal.line(f"  {fault}", "red")
         if any(found.values()):
@@ -314,9 +313,10 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
     """
     home = terminal.home
     store, ident = _in_conflict(home, entity_id)
-    entity = store.read(ident)
     names, labels = device_names(home), _labels(home)
-    found = [_answer(entity, one, names) for one in conflicts_of.of_entity(entity)] if entity is not None else []
+    with store.reading() as reader:
+        entity = reader.entity(ident)
+        found = _decisions(reader, entity, names) if entity is not None else []
 
     def shown() -> None:
         for one in found:

@@ -453,7 +453,7 @@ def language(terminal: Terminal, named: tuple[str, ...], code: str) -> None:
 
 @task.command()
 @one_task
-@click.argument("relation", type=click.Choice((*RELATIONS, *INVERSES), case_sensitive=False))
+@click.argument("relation", metavar="RELATION", type=click.Choice((*RELATIONS, *INVERSES), case_sensitive=False))
 @click.argument("other", metavar="OTHER")
 @click.option("--remove", is_flag=True, help="Take the relation away.")
 @common

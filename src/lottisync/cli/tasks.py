@@ -206,7 +206,7 @@ def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
     )
     terminal.emit(
         ChangedItems([answer]),
-        lambda: terminal.line(f"{quoted(item.title)}  {as_done(state, changed)}"),
+        lambda: terminal.line(f"{quoted(item.title)}  {short(item.id)}  {as_done(state, changed)}"),
     )
 
 

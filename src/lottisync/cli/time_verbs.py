@@ -84,11 +84,15 @@ def start_timer(terminal: Terminal, named: str, text: str, at: str | None) -> No
     with judging_the_call():
         checked, began = task_values.checked_text(text), _past(at, now) if at is not None else iso(now)
 
+    stopped: list[Entry] = []
+
     def verb(tx: Transaction, task_id: str) -> bool:
-        time_entry.start(tx, clock.new_id(tx.now), task_id, checked, began)
+        stopped.extend(time_entry.start(tx, clock.new_id(tx.now), task_id, checked, began))
         return True
 
     change_tasks(terminal, (named,), verb, marked("timer started"))
+    for each in stopped:
+        terminal.line(f"{quoted(each.text)}  {short(each.id)}  {say('stopped')}", "green")
 
 
 @spent_time.command("stop")
