@@ -180,6 +180,24 @@ def gone_back(store: str, again: int) -> list[s.AnyStep]:
     ]
 
 
+def test_a_purge_that_survives_the_power_counts() -> None:
+    """The power goes at each operation of a purge. What its commit took away had to go: nobody may miss it."""
+    survived = 0
+    for operations in range(1, 60):
+        steps: list[s.AnyStep] = [
+            s.Write(A, 0),
+            s.Delete(A, 0),
+            s.Gather(),
+            s.Gather(),
+            s.Write(A, 1),
+            s.PowerCut(A, operations, "prefix", operations),
+            s.Purge(A),
+            s.Write(A, 0, ("y",)),
+        ]
+        survived += run(Schedule(2, JOURNAL, tuple(steps), disks=True)).count["survived"]
+    assert survived
+
+
 @pytest.mark.parametrize("survives", ["back", "apart"])
 def test_a_disk_takes_back_what_everybody_has_seen(survives: Survives) -> None:
     """COPY-12, COPY-23, COPY-24: the disk may lose all commits that it reported as synced, in all or some stores."""

@@ -100,6 +100,15 @@ class UnderWay(NamedTuple):
     saw: frozenset[int]
 
 
+class Purge(NamedTuple):
+    """A purge that was not acknowledged yet when the power went: what stood in the store before it, each with the
+    writes that were seen of it."""
+
+    device: Device
+    store: str
+    seen: dict[str, frozenset[int]]
+
+
 class World:
     def __init__(self, made: s.Schedule) -> None:
         self.schedule = made
@@ -117,7 +126,7 @@ class World:
         self._lies: list[s.Lie] = []
         self._lied_about: dict[str, str] = {}
         self._has_lied = False
-        self._under_way: UnderWay | None = None
+        self._under_way: UnderWay | Purge | None = None
         self._owned: set[Host] = set()
         self._backups: list[Image] = []
         self.wires: list[Wire] = []
@@ -531,17 +540,24 @@ class World:
         self.count["power cuts"] += 1
         under_way, self._under_way = self._under_way, None
         if under_way is not None and under_way.device is device:
-            kept = again.kept[under_way.store]
-            with kept.store.reading() as reader:
-                survived = chain.value_at(reader, *under_way.dot) is not None
-            self.count["survived"] += survived
-            if survived:
-                self._written(kept, under_way.entity, under_way.dot, under_way.saw)
+            self.count["survived"] += self._survived(again.kept[under_way.store], under_way)
         if device.went_back:
             self._examine_rolled_back(again, device)
         else:
             for name, kept in again.kept.items():
                 laws.nothing_durable_is_gone(again, kept, device.kept[name])
+
+    def _survived(self, kept: Kept, under_way: UnderWay | Purge) -> bool:
+        """Whether it is in the store that was opened again; then it counts."""
+        if isinstance(under_way, Purge):
+            gone = under_way.seen.keys() - _ids(kept)
+            self.reference.purged |= frozenset().union(*(under_way.seen[entity] for entity in gone))
+            return bool(gone)
+        with kept.store.reading() as reader:
+            survived = chain.value_at(reader, *under_way.dot) is not None
+        if survived:
+            self._written(kept, under_way.entity, under_way.dot, under_way.saw)
+        return survived
 
     def _cut_off(self, device: Device) -> None:
         """Nobody will hear of a device that is no more."""
@@ -637,12 +653,14 @@ class World:
     def _purge(self, step: s.Purge) -> None:
         device = self._device(step.device)
         for kept in device.kept.values():
-            before = _ids(kept)
+            seen = {entity: kept.seen.get(entity, frozenset()) for entity in _ids(kept)}
+            self._under_way = Purge(device, kept.name, seen)
             with kept.store.transaction(device.now(), HIGH) as tx:
                 purged = forgetting.purge(tx, device.active(), MIN_AGE)
+            self._under_way = None
             self.count["purged"] += purged
-            for entity in before - _ids(kept) if purged else ():
-                self.reference.purged |= kept.seen.get(entity, frozenset())
+            for entity in seen.keys() - _ids(kept) if purged else ():
+                self.reference.purged |= seen[entity]
 
     def _retire(self, step: s.Retire) -> None:
         device, other = self._device(step.device), self._device(step.other)

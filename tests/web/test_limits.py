@@ -68,7 +68,7 @@ SLOW = {
 def test_web_616_a_client_that_sends_no_whole_request_is_disconnected(
     sent: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "REQUEST_SECONDS", 0.05)
+    monkeypatch.setattr(server, "REQUEST_SECONDS", 1.0)  # in which a busy machine answers what is whole
     monkeypatch.setattr(server, "KEEP_SECONDS", 3600)
 
     async def hold() -> bytes:
