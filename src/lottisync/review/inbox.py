@@ -6,10 +6,11 @@ one item. Of several twins, the oldest is shown.
 """
 
 from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from lottisync.review import index, undo
+from lottisync.review import index
 from lottisync.review.action import Actions, Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import effect_of
@@ -21,6 +22,9 @@ from lottisync.review.proposal import set_of
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
+
+if TYPE_CHECKING:
+    from lottisync.review.undo import Choice
 
 
 class SetView(msgspec.Struct, frozen=True, rename="camel"):
@@ -124,14 +128,16 @@ class Inbox:
             one_set(reader, item_id)
             return index.ledger_of(reader, [set_of(item_id)], now).find(item_id).state.heads
 
-    def choice_on(self, item_id: str, now: int) -> undo.Choice:
+    def choice_on(self, item_id: str, now: int) -> "Choice":
         """What a contested item would be with either verdict. Raises `Problem` for an unknown id."""
+        from lottisync.review.undo import Choice, choice  # only a page with a contested item needs it
+
         with index.reading(self._agents, now) as reader:
             one_set(reader, item_id)
             placed = index.ledger_of(reader, [set_of(item_id)], now).find(item_id)
         found = effect_of(self._actions, placed.item, placed.set.task_id)
         with self._journal.reading() as journal:
-            return undo.Choice({}, {}) if isinstance(found, Unreadable) else undo.choice(journal, found)
+            return Choice({}, {}) if isinstance(found, Unreadable) else choice(journal, found)
 
     def item(self, item_id: str, now: int) -> ItemView:
         """One item, in any status. Raises `Problem` for an unknown id."""
