@@ -33,12 +33,17 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # On a busy machine any example may be slow to draw: that is no fault of a test.
 BUSY = [hypothesis.HealthCheck.too_slow]
-hypothesis.settings.register_profile(
-    "repeat", derandomize=True, deadline=None, print_blob=True, suppress_health_check=BUSY
+# The parent is named: without it a profile takes over the numbers of the one in force, and this file is read again
+# within a run of `make deep`, by `tools.mutation`.
+OURS = hypothesis.settings(
+    hypothesis.settings.get_profile("default"),
+    max_examples=100,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=BUSY,
 )
-hypothesis.settings.register_profile(
-    "search", max_examples=500, deadline=None, print_blob=True, suppress_health_check=BUSY
-)
+hypothesis.settings.register_profile("repeat", OURS, derandomize=True)
+hypothesis.settings.register_profile("search", OURS, derandomize=False, max_examples=500)
 # For `tools.mutation`: the same examples, and one that fails is not made smaller.
 hypothesis.settings.register_profile(
     "notice", hypothesis.settings.get_profile("repeat"), phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate]

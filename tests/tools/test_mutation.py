@@ -1,7 +1,10 @@
 """Which mutations `tools/mutation.py` makes, and that its list of survivors names nothing else."""
 
 import ast
+import runpy
 
+import hypothesis
+import pytest
 from tools import mutation
 from tools.mutation import TESTS, all_mutations, changes, files, listed
 
@@ -44,3 +47,14 @@ def test_each_pure_file_has_tests() -> None:
     for target in TESTS:
         for file in files(target):
             assert mutation.tests_of(file), file
+
+
+def test_the_mutation_tester_tries_as_many_examples_within_a_search(request: pytest.FixtureRequest) -> None:
+    """It reads the conftest again, and within `make deep`: with five times the examples its tests would not end in
+    time, and each survivor would count as killed."""
+    now = hypothesis.settings.get_current_profile_name()
+    request.addfinalizer(lambda: hypothesis.settings.load_profile(now))
+    hypothesis.settings.load_profile("search")
+    runpy.run_path("tests/conftest.py")
+    noticing = hypothesis.settings.get_profile("notice")
+    assert (noticing.max_examples, noticing.derandomize) == (100, True)
