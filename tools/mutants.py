@@ -14,6 +14,7 @@ the list cannot go stale. `python -m tools.mutants [NAME...]` runs them; `make d
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,8 @@ from rich.text import Text
 FOLDER = Path("tests/mutants")
 SOURCE = Path("src")
 SECONDS = 180
+_SKIPPED = re.compile(r"\d+ skipped in .*")
+"""The last line of tests none of which ran."""
 
 
 class Mutant(NamedTuple):
@@ -43,6 +46,10 @@ class Survived(Exception):
     """A planted fault that its test did not catch, or that could not be planted."""
 
 
+class NotTried(Exception):
+    """A planted fault whose test is skipped on this machine, for want of a browser, say."""
+
+
 def listed(folder: Path = FOLDER) -> list[Mutant]:
     return list(_read(folder))
 
@@ -54,7 +61,8 @@ def _read(folder: Path) -> Iterator[Mutant]:
 
 
 def kill(mutant: Mutant, source: Path = SOURCE) -> None:
-    """Plant the fault in a copy and run its test there; `Survived` unless the test fails."""
+    """Plant the fault in a copy and run its test there; `Survived` unless the test fails, `NotTried` if it is
+    skipped."""
     with tempfile.TemporaryDirectory(prefix="lottisync-mutant-") as folder:
         copy = Path(folder) / "src"
         shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -66,6 +74,8 @@ def kill(mutant: Mutant, source: Path = SOURCE) -> None:
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", mutant.caught_by]
         environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
+    if done.returncode == 0 and _SKIPPED.fullmatch(done.stdout.strip().rpartition("\n")[2]):
+        raise NotTried(f"{mutant.name}: {mutant.caught_by} is skipped here")
     if done.returncode != 1:  # 0: nothing failed; 2 to 5: the test could not be run at all
         raise Survived(f"{mutant.name}: {mutant.caught_by} ended with {done.returncode}\n{done.stdout[-2000:]}")
 
@@ -80,6 +90,8 @@ def main() -> int:
         try:
             kill(mutant)
             console.print(Text(f"caught    {mutant.name}  ({mutant.caught_by})", "green"))
+        except NotTried as reason:
+            console.print(Text(f"not tried {reason}", "yellow"))
         except Survived as fault:
             survived += 1
             console.print(Text(f"SURVIVED  {fault}", "bold red"))

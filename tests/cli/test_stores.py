@@ -11,7 +11,7 @@ from tests.support.rounds import send
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH
-from lottisync.journal import tasks
+from lottisync.journal import names, tasks
 
 
 def call(home: Path, *arguments: str, status: int = 0) -> Any:
@@ -330,6 +330,10 @@ def test_cli_462_a_page_shows_instants_by_the_clock_of_the_device(
         ("estimate", 10, 20, "1h", 60, "soon"),
         ("title", "A", "B", "2026", "2026", " "),
         ("remindAt", "2030-01-02T09:00:00.000Z", "2030-01-03T09:00:00.000Z", "none", None, "some time"),
+        ("repeat", "R/2030-01-02/P1W", "R/2030-01-02/P1D", "none", None, "now and then"),
+        ("repeat", "R/2030-01-02/P1W", None, "every 2 months", "R/2030-01-01/P2M", "now and then"),
+        ("languageCode", "de", "en", "FR", "fr", "qq"),
+        ("categoryId", "a", "b", "null", None, " "),
     ],
 )
 def test_cli_866_a_combined_value_is_one_that_the_field_can_hold(
@@ -337,6 +341,8 @@ def test_cli_866_a_combined_value_is_one_that_the_field_can_hold(
 ) -> None:
     """CLI-866: `combine ID due tomorrow` stored the word, and `title 2026` a number."""
     laptop, phone = (TaskHome.open(path) for path in apart)
+    with laptop.journal.transaction(clock.now(), HIGH) as tx:
+        tx.put("t1", "task", {"due": "2030-01-01"})
     for home, held in ((laptop, mine), (phone, theirs)):
         with home.journal.transaction(clock.now(), HIGH) as tx:
             tx.put("t1", "task", {field: held})
@@ -347,8 +353,34 @@ def test_cli_866_a_combined_value_is_one_that_the_field_can_hold(
     said = run_here("conflicts", "combine", "t1", field, typed, home=apart[0])
     assert said.code == 0, said.err
     assert said.out.startswith(f"{field} is settled.  ")
-    shown = call(apart[0], "task", "show", "t1")
-    assert (shown[field], [one["path"] for one in shown["conflicts"]].count(field)) == (stored, 0)
+    conflicts = call(apart[0], "task", "show", "t1")["conflicts"]
+    assert (held_of(apart[0], field), [one["path"] for one in conflicts].count(field)) == (stored, 0)
+
+
+def held_of(home: Path, field: str) -> Any:
+    laptop = TaskHome.open(home)
+    task = laptop.journal.read("t1")
+    laptop.close()
+    assert task is not None
+    return task.value(field)
+
+
+def test_cli_866_a_combined_category_is_one_by_its_name(apart: tuple[Path, Path]) -> None:
+    """CLI-866: the name was stored as if it were an id."""
+    laptop, phone = (TaskHome.open(path) for path in apart)
+    for home, name in ((laptop, "House"), (phone, "Garden")):
+        with home.journal.transaction(clock.now(), HIGH) as tx:
+            tx.put("t1", "task", {"categoryId": names.find_or_make(tx, "category", name)})
+    meet(laptop, phone)
+    laptop.close()
+    phone.close()
+    said = run_here("conflicts", "combine", "t1", "category", "Boats", home=apart[0])
+    assert said.code == 0, said.err
+    laptop = TaskHome.open(apart[0])
+    with laptop.journal.reading() as reader:
+        made = names.find_known(reader, "category", "Boats")
+    laptop.close()
+    assert held_of(apart[0], "categoryId") == made
 
 
 def test_cli_867_a_conflict_says_what_people_say(apart: tuple[Path, Path]) -> None:

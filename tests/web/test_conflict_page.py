@@ -9,14 +9,16 @@ from msgspec.structs import replace
 from tests.support.command_line import run_here
 from tests.support.proposals import propose
 from tests.support.stores import send
-from tests.web.visitor import PROPOSED, TASK, TITLE, Visitor
+from tests.web.visitor import ITEM, PROPOSED, TASK, TITLE, Visitor
 
+from lottisync.agents import switch
 from lottisync.daemon.home import TaskHome
 from lottisync.device.clock import now
 from lottisync.journal import names, tasks
 from lottisync.language import speaking
 from lottisync.review.change import ChangeDecision
 from lottisync.review.precedence import PERSON
+from lottisync.web import clock_field
 from lottisync.web.device_page import TRACK, track_of
 from lottisync.web.difference import differing
 from lottisync.web.rows import verdict_word
@@ -80,9 +82,7 @@ def differ(home: TaskHome, path: Path, ident: str, theirs: dict[str, Any], mine:
     [
         (TASK, "title", "Theirs", "Mine", 'type="text"', " Mine and\ttheirs ", "Mine and theirs"),
         ("n1", "text", "Theirs", "Mine\n<b>", "textarea", "Mine\r\n<b>\r\ntheirs", "Mine\n<b>\ntheirs"),
-        (TASK, "due", "2026-12-01", "2026-12-03", 'type="date"', "2026-12-02", "2026-12-02"),
-        (TASK, "due", "2026-12-01", "2026-12-03", 'type="date"', "", None),
-        (TASK, "estimate", 30, 60, 'type="number"', "45", 45),
+        (ITEM, "title", "Theirs", "Mine", 'type="text"', "Both", "Both"),
     ],
 )
 def test_web_1020_one_value_is_written_out_of_both(
@@ -139,14 +139,91 @@ def test_web_1020_nothing_is_settled_that_was_not_shown(visitor: Visitor, tmp_pa
     assert "1 field was written on two devices at once." in answer
 
 
-def test_web_1020_what_has_no_field_of_its_own_is_not_written(visitor: Visitor, tmp_path: Path) -> None:
-    """WEB-1020: a status goes with its reason."""
-    differ(visitor.home, tmp_path / "other", TASK, {"status": "GROOMED"}, {"status": "ON HOLD"})
+SETTINGS: tuple[tuple[str, Any, Any, str, dict[str, str], Any, dict[str, str]], ...] = (
+    ("status", "GROOMED", "OPEN", "<select", {"value": "DONE"}, "DONE", {"value": "ON HOLD"}),
+    ("statusReason", "a", "b", "<select", {"value": "BLOCKED", "reason": "c"}, "c", {"value": "SOON"}),
+    ("priority", "P0", "P1", "<select", {"value": "P3"}, "P3", {"value": "P9"}),
+    ("due", "2026-12-01", "2026-12-03", "date", {"value": "2026-12-02"}, "2026-12-02", {"value": "soon"}),
+    ("due", "2026-12-01", "2026-12-03", "date", {"value": ""}, None, {"value": "2026-02-30"}),
+    ("estimate", 30, 60, "number", {"value": "45"}, 45, {"value": "1441"}),
+    *(
+        ("remindAt", "2026-12-01T09:00:00.000Z", None, "datetime-local", {"value": typed}, stored, {"value": "x"})
+        for typed, stored in (("", None), ("2026-12-24T09:00", clock_field.instant("2026-12-24T09:00")))
+    ),
+    *(
+        ("repeat", "R/2026-12-01/P1W", None, "<select", typed, stored, {"value": "moon"})
+        for typed, stored in (({"value": "month", "every": "2"}, "R/2026-11-30/P2M"), ({"value": ""}, None))
+    ),
+    ("categoryId", "a", "b", "text", {"value": ""}, None, {"value": "x" * 401}),
+    ("languageCode", "de", "en", "text", {"value": "fr"}, "fr", {"value": "qq"}),
+)
+"""A path, the two values, the field for a third one, what is typed and what is stored, and what is no value of it."""
+
+
+@pytest.mark.parametrize(("path", "theirs", "mine", "kind", "typed", "stored", "refused"), SETTINGS)
+def test_web_1060_what_is_chosen_or_set_may_be_set_to_a_third_value(
+    visitor: Visitor,
+    tmp_path: Path,
+    path: str,
+    theirs: Any,
+    mine: Any,
+    kind: str,
+    typed: dict[str, str],
+    stored: Any,
+    refused: dict[str, str],
+) -> None:
+    """WEB-1060: without a script, too; what is no value of the field settles nothing, and the reason is said."""
+    differ(visitor.home, tmp_path / "other", TASK, {path: theirs}, {path: mine})
     page = visitor.get("/conflicts")
-    assert "Write one out of both" not in page
-    answer = visitor.post("/conflicts", 400, **fields(page), keep="both", value="DONE")
-    assert "Status cannot be written here: keep one of its values" in answer
-    assert visitor.task.status in ("GROOMED", "ON HOLD")
+    form = page.partition("Set another one")[2].partition("</form>")[0]
+    assert kind in form
+    answer = visitor.post("/conflicts", 400, **fields(page), keep="both", **refused)
+    assert "1 field was written" in answer
+    assert re.search(r'id="said"[^>]*>[A-Z][^<]{20}', answer)
+    page = visitor.post("/conflicts", **fields(page), keep="both", **typed)
+    assert "No two devices disagree." in page
+    held = visitor.home.journal.read(TASK)
+    assert held is not None
+    assert held.value(path) == stored
+
+
+def test_web_1060_a_category_is_named_and_made(visitor: Visitor, tmp_path: Path) -> None:
+    """WEB-1060: by its name, never by what is stored."""
+    differ(visitor.home, tmp_path / "other", TASK, {"categoryId": "a"}, {"categoryId": "b"})
+    visitor.post("/conflicts", **fields(visitor.get("/conflicts")), keep="both", value="Garden")
+    with visitor.home.journal.reading() as reader:
+        assert visitor.task.category_id == names.find_known(reader, "category", "Garden")
+
+
+def test_web_1060_the_limit_of_all_agents_may_be_another_one(visitor: Visitor, tmp_path: Path) -> None:
+    """WEB-1060: it is in the store of the agents, and is called as people do; what stands now may be typed, too."""
+    other = TaskHome.create(tmp_path / "other", "phone")
+    for store, limit in ((other.agent, 10_000), (visitor.home.agent, 20_000)):
+        with store.transaction(now(), PERSON) as tx:
+            switch.limit(tx, limit)
+    send(other.agent, visitor.home.agent)
+    other.close()
+    page = visitor.get("/conflicts")
+    assert ">Tokens a day<" in page
+    assert "A limit is a number of tokens" in visitor.post("/conflicts", 400, **fields(page), keep="both", value="x")
+    [held] = re.findall(r'type="number" min="1" value="(\d+)"', page)
+    assert "No two devices disagree." in visitor.post("/conflicts", **fields(page), keep="both", value=held)
+
+
+def test_web_1060_a_value_of_another_kind_breaks_no_page(visitor: Visitor, tmp_path: Path) -> None:
+    """WEB-1060: a device that is not ours may have written it."""
+    strange = {name: [1, "x"] for name in ("repeat", "remindAt", "estimate", "categoryId", "due", "status")}
+    differ(visitor.home, tmp_path / "other", TASK, strange, dict.fromkeys(strange, 5))
+    assert visitor.get("/conflicts").count("Set another one") == len(strange)
+
+
+def test_web_1020_what_has_no_field_of_its_own_is_not_written(visitor: Visitor, tmp_path: Path) -> None:
+    """WEB-1020, WEB-1060: of two values there is no third one."""
+    differ(visitor.home, tmp_path / "other", TASK, {"neverSend": True}, {"neverSend": False})
+    page = visitor.get("/conflicts")
+    assert 'name="value"' not in page
+    answer = visitor.post("/conflicts", 400, **fields(page), keep="both", value="x")
+    assert "Never sent cannot be written here: keep one of its values" in answer
 
 
 @pytest.mark.parametrize(("word", "there"), [("Delete it after all", False), ("Keep the task", True)])

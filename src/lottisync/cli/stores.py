@@ -1,6 +1,7 @@
 """`check`, `history`, `conflicts` and `purge`: looking into the stores, and clearing them."""
 
 from collections.abc import Callable, Mapping
+from datetime import date
 from typing import Any
 
 import click
@@ -21,7 +22,7 @@ from lottisync.answers.stores import (
 )
 from lottisync.causality.vector_clock import Host
 from lottisync.cli.acts import acting
-from lottisync.cli.dates import MORNING, day, moment
+from lottisync.cli.dates import MORNING, day, moment, today
 from lottisync.cli.help_pages import Group
 from lottisync.cli.task_change import spent
 from lottisync.cli.terminal import Terminal, common, cut, judging_the_call, short
@@ -31,8 +32,9 @@ from lottisync.daemon.overview import device_names
 from lottisync.device import clock, purging
 from lottisync.entities.entity import DELETED_AT, Entity
 from lottisync.entities.path import split
-from lottisync.journal import finding, task_values, words
+from lottisync.journal import finding, repetition, task_values, tasks, words
 from lottisync.journal import names as label_names
+from lottisync.journal.types import Task
 from lottisync.language import say, several
 from lottisync.problem import Problem, Sentence
 from lottisync.review import index
@@ -45,6 +47,7 @@ from lottisync.store.conflict import Conflict
 from lottisync.store.instant import holds_instant, iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 
 DAY = 24 * 3_600_000
 MILLISECONDS = "at_ms"
@@ -366,12 +369,12 @@ def combine(terminal: Terminal, entity_id: str, field: str, value: str) -> None:
     with acting(terminal, Sentence("settled {field}", field=field), store=store) as tx:
         entity = tx.entity(ident)
         found = [one for one in conflicts_of.of_entity(entity) if one.path == field] if entity is not None else []
-        typed = _typed(found[0], value, journal=store is terminal.home.journal) if found else value
+        typed = _typed(tx, found[0], value, journal=store is terminal.home.journal) if found else value
         conflicts_of.combine(tx, ident, field, typed)
     _settled(terminal, store, ident, field)
 
 
-def _typed(conflict: Conflict, text: str, *, journal: bool) -> Any:
+def _typed(tx: Transaction, conflict: Conflict, text: str, *, journal: bool) -> Any:
     """The value that a person typed for a field, as it is stored: a field of a task as its verb takes it, text where
     the field holds text, else JSON."""
     try:
@@ -382,22 +385,38 @@ def _typed(conflict: Conflict, text: str, *, journal: bool) -> Any:
     checked = _CHECKED.get((conflict.type, conflict.path)) if journal else None
     if checked is not None:
         with judging_the_call():
-            return checked(said)
+            return checked(tx, conflict.entity, said)
     holds_text = decoded is not None and any(isinstance(one.value, str) for one in conflict.candidates)
     return said if holds_text else decoded
 
 
-def _or_none(checked: Callable[[str], Any]) -> Callable[[str], Any]:
-    return lambda text: None if text.strip().lower() in ("none", "null") else checked(text)
+Read = Callable[[Transaction, str, str], Any]
+"""Of the text that was typed for a field of an entity, by its id: what the field stores."""
 
 
-_CHECKED: Mapping[tuple[str, str], Callable[[str], Any]] = {
-    **{(name, "title"): task_values.checked_title for name in ("task", "checklist", "checklistItem")},
-    ("entry", "text"): task_values.checked_text,
-    ("task", "priority"): task_values.checked_priority,
-    ("task", "due"): _or_none(lambda text: day(text, clock.now())),
-    ("task", "remindAt"): _or_none(lambda text: moment(text, clock.now(), at=MORNING)),
-    ("task", "estimate"): _or_none(spent),
+def _of_text(checked: Callable[[str], Any]) -> Read:
+    return lambda tx, ident, text: checked(text)
+
+
+def _or_none(checked: Read) -> Read:
+    return lambda tx, ident, text: None if text.strip().lower() in ("none", "null") else checked(tx, ident, text)
+
+
+def _rule(tx: Transaction, task: str, text: str) -> str:
+    due = tasks.read(tx, task, "task", Task).due
+    return repetition.said(text, date.fromisoformat(task_values.checked_day(due or today(tx.now)))).stored()
+
+
+_CHECKED: Mapping[tuple[str, str], Read] = {
+    **{(name, "title"): _of_text(task_values.checked_title) for name in ("task", "checklist", "checklistItem")},
+    ("entry", "text"): _of_text(task_values.checked_text),
+    ("task", "priority"): _of_text(task_values.checked_priority),
+    ("task", "due"): _or_none(_of_text(lambda text: day(text, clock.now()))),
+    ("task", "remindAt"): _or_none(_of_text(lambda text: moment(text, clock.now(), at=MORNING))),
+    ("task", "estimate"): _or_none(_of_text(spent)),
+    ("task", "repeat"): _or_none(_rule),
+    ("task", "categoryId"): _or_none(lambda tx, ident, text: label_names.find_or_make(tx, "category", text)),
+    ("task", "languageCode"): _or_none(_of_text(task_values.checked_language)),
 }
 """What brings a typed value into the form in which the field holds it, or refuses it; by type and path."""
 

@@ -26,6 +26,14 @@ FIELDS = {
     "text": marked("Text"),
     "minutes": marked("Time"),
     "rank": marked("Place"),
+    "name": marked("Name"),
+    "displayName": marked("Name"),
+    "color": marked("Colour"),
+    "neverSend": marked("Never sent"),
+    "homeDevice": marked("Home device"),
+    "lifecycle": marked("State"),
+    "tokensADay": marked("Tokens a day"),
+    "config/tokensADay": marked("Tokens a day"),
 }
 """What people call a register. One that is not here is called by its own name."""
 SPAN = {"entry": marked("Time"), "at": marked("From"), "end": marked("To")}

@@ -1,6 +1,5 @@
 """Conflicts: what two devices wrote at once, side by side. A choice carries the writes that were shown."""
 
-from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
@@ -10,7 +9,6 @@ from starlette.responses import Response
 from lottisync.causality.vector_clock import Host
 from lottisync.device import acts
 from lottisync.entities.entity import DELETED_AT
-from lottisync.journal import task_values
 from lottisync.journal import words as task_words
 from lottisync.language import say
 from lottisync.problem import Problem, Sentence
@@ -22,20 +20,11 @@ from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
-from lottisync.web import clock_field, task_verbs, words
+from lottisync.web import by_hand, words
 from lottisync.web.difference import Part, differing
 from lottisync.web.frame import NOTHING_DONE, back_to, form_of, page, place_of, problem_text, site_of
 from lottisync.web.site import Site
 
-Checked = Callable[[str], Any]
-BY_HAND: Mapping[tuple[str, str], tuple[str, Checked]] = {
-    **{(name, "title"): ("text", task_values.checked_title) for name in ("task", "checklist", "checklistItem")},
-    ("entry", "text"): ("lines", task_values.checked_text),
-    ("task", "due"): ("date", task_verbs.due),
-    ("task", "estimate"): ("number", task_verbs.minutes),
-    ("task", "remindAt"): ("datetime-local", task_verbs.reminder),
-}
-"""What a person may write in place of all values, by type and path: the kind of field, and what reads it."""
 BOTH = "both"
 """The choice of none of the values, but of what was written by hand."""
 
@@ -52,8 +41,9 @@ class Side(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A field with the values that stand against each other; the one that is shown now is the first. `field` is the
-    kind of input for a value that is written by hand, '' if there is none, and `held` what it begins with."""
+    """A field with the values that stand against each other; the one that is shown now is the first. `field` is what
+    another value is typed into (`lottisync.web.by_hand`), '' if there is none; `held` and `reason` are what it begins
+    with."""
 
     store: str
     entity: str
@@ -63,6 +53,7 @@ class Pair(NamedTuple):
     sides: list[Side]
     field: str
     held: str
+    reason: str
 
     @property
     def ident(self) -> str:
@@ -93,27 +84,12 @@ def settle(request: Request) -> Response:
             if not there or _seen(there[0]) != form.one("seen"):
                 return _shown(request, said=NOTHING_DONE, status=409)
             if number == BOTH:
-                conflicts_of.combine(tx, ident, path, _by_hand(there[0], form.one("value")))
+                by_hand.write(tx, there[0], form)
             else:
                 conflicts_of.keep(tx, ident, path, int(number) if number.isdigit() and len(number) < 4 else 0)
     except Problem as problem:
         return _shown(request, said=problem_text(problem), status=400)
     return back_to("/conflicts", settled="1")
-
-
-def _by_hand(one: Conflict, text: str) -> Any:
-    """The value that was written for a field, as it is stored."""
-    if (one.type, one.path) not in BY_HAND:
-        raise Problem("bad-value", "{path} cannot be written here: keep one of its values", path=one.path)
-    return BY_HAND[one.type, one.path][1](text)
-
-
-def _field(one: Conflict) -> tuple[str, str]:
-    """The kind of input for another value, and the value that is shown now as it holds that."""
-    kind, _ = BY_HAND.get((one.type, one.path), ("", None))
-    held = one.candidates[0].value
-    text = "" if held is None else str(held)
-    return kind, clock_field.shown(text) if kind == "datetime-local" else text
 
 
 def _acting(request: Request, store: Store, said: str) -> AbstractContextManager[Transaction]:
@@ -157,13 +133,17 @@ def _pairs(site: Site) -> list[Pair]:
                     _side(one, number, parts, candidate, names)
                     for number, (parts, candidate) in enumerate(zip(differing(texts), one.candidates, strict=True), 1)
                 ]
-                found.append(
-                    Pair(
-                        *(name, one.entity, one.path, _title(reader, one.entity), task_words.field(one.path), sides),
-                        *_field(one),
-                    )
-                )
+                title, label = _title(reader, one.entity), task_words.field(one.path)
+                held = words.named(reader, one.path, one.candidates[0].value)
+                typed = (by_hand.field_of(one), "" if held is None else str(held), _reason(reader, one))
+                found.append(Pair(name, one.entity, one.path, title, label, sides, *typed))
     return found
+
+
+def _reason(reader: Reader, one: Conflict) -> str:
+    """The reason that goes with a status, as it is shown now."""
+    task = reader.entity(one.entity)
+    return str(task.value("statusReason") or "") if task is not None else ""
 
 
 def _side(one: Conflict, number: int, parts: list[Part], candidate: Candidate, names: dict[Host, str]) -> Side:

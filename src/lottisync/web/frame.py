@@ -15,14 +15,16 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from lottisync.causality.vector_clock import Host
 from lottisync.device import acts
 from lottisync.device.acts import Act
+from lottisync.journal import repetition
 from lottisync.journal import words as task_words
+from lottisync.journal.types import PRIORITIES, STATUSES
 from lottisync.language import marked, number, say, several, spoken, translated
 from lottisync.problem import Problem
 from lottisync.review.change import ChangeDecision
 from lottisync.review.item_view import ItemView
 from lottisync.shown import lines, one_line
 from lottisync.store.instant import there
-from lottisync.web import rows, words
+from lottisync.web import clock_field, rows, words
 from lottisync.web.gate import Form
 from lottisync.web.site import Site
 
@@ -62,6 +64,11 @@ TEMPLATES.globals.update(
     minutes=words.minutes,
     day=words.day,
     timed=words.timed,
+    by_clock=clock_field.shown,
+    rule_of=repetition.rule_of,
+    STATUSES=STATUSES,
+    PRIORITIES=PRIORITIES,
+    UNITS=words.UNITS,
 )
 TEMPLATES.filters["line"] = one_line
 TEMPLATES.filters["text"] = lambda text: "\n".join(lines(text))

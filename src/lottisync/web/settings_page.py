@@ -91,7 +91,7 @@ def change(request: Request) -> Response:
     return back_to("/settings", f"setting-{name}", changed=name)
 
 
-def _limit(text: str) -> int | None:
+def tokens(text: str) -> int | None:
     """Tokens a day; None without a limit. Raises `Usage`."""
     if not text:
         return None
@@ -103,7 +103,7 @@ def _limit(text: str) -> int | None:
 RULES: Mapping[str, Callable[[Transaction, str], object]] = {
     "agents-off": lambda tx, value: switch.turn(tx, off=True),
     "agents-on": lambda tx, value: switch.turn(tx, off=False),
-    "limit": lambda tx, value: switch.limit(tx, _limit(value)),
+    "limit": lambda tx, value: switch.limit(tx, tokens(value)),
 }
 """What the person says of all agents at once, by the name that the forms give it."""
 

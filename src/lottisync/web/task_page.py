@@ -12,13 +12,13 @@ from lottisync.agents.endpoint import model_named
 from lottisync.agents.report import latest_report
 from lottisync.agents.task_agent import agent_for_task, create_task_agent
 from lottisync.device import acts
-from lottisync.journal import repetition, tasks
 from lottisync.journal import task_list as task_list_index
+from lottisync.journal import tasks
 from lottisync.journal import words as task_words
 from lottisync.journal.task_links import linked_tasks
 from lottisync.journal.task_list import Wanted
 from lottisync.journal.toolbox import ACTIONS
-from lottisync.journal.types import INVERSES, PRIORITIES, RELATIONS, STATUSES, ChecklistItem, Task
+from lottisync.journal.types import INVERSES, RELATIONS, ChecklistItem, Task
 from lottisync.language import marked, say
 from lottisync.problem import Problem
 from lottisync.review.precedence import PERSON
@@ -158,14 +158,8 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
         typed=clock_field.shown,
         cards=rows.cards(site.inbox().visited_sets(now, since, task_id)),
         history=list(reversed(history)),
-        statuses=STATUSES,
-        priorities=PRIORITIES,
         category=str(category or ""),
-        reminded=words.value("remindAt", held.task.remind_at),
-        reminder=clock_field.shown(held.task.remind_at),
-        rule=repetition.rule_of(held.task.repeat),
         repeats=_repeats(held.task),
-        units=[(unit, say(name)) for unit, name in UNITS.items()],
         edit=request.query_params.get("edit", ""),
         since=since,
         back=task_id,
@@ -206,9 +200,6 @@ def _lists(held: tasks.TaskPage) -> list[Listed]:
     for item in held.items:
         known.get(item.checklist_id, lost).items.append(item)
     return [*known.values(), *([lost] if lost.items else [])]
-
-
-UNITS = {"day": marked("days"), "week": marked("weeks"), "month": marked("months"), "year": marked("years")}
 
 
 def _repeats(task: Task) -> str:

@@ -41,6 +41,9 @@ STATUSES = {
     "REJECTED": marked("Rejected"),
 }
 
+UNITS = {"day": marked("days"), "week": marked("weeks"), "month": marked("months"), "year": marked("years")}
+"""Of how a task repeats."""
+
 
 def named(reader: Reader, path: str, held: Any) -> Any:
     """What a register holds; a category by its name, if it is here."""
