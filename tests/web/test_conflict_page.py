@@ -343,6 +343,15 @@ def test_web_960_activity_is_of_one_agent(visitor: Visitor) -> None:
     assert "proposed:" not in visitor.get("/activity?by=Laura")
 
 
+def test_web_1064_of_two_values_that_stand_against_each_other_one_is_so_now(visitor: Visitor, tmp_path: Path) -> None:
+    """WEB-1064: the one that is shown; both said so."""
+    disagree(visitor.home, tmp_path / "other", "Theirs")
+    written = visitor.get(f"/tasks/{TASK}").partition('id="written"')[2].partition("</ul>")[0]
+    titles = [line for line in written.split("<li>") if line.startswith("<b>Title</b>")]
+    assert [f"</span> {visitor.task.title} " in line for line in titles if "is so now" in line] == [True]
+    assert len(titles) == 3
+
+
 @pytest.mark.parametrize(
     ("texts", "shown"),
     [

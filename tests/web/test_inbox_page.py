@@ -7,7 +7,7 @@ import pytest
 from tests.support.proposals import propose
 from tests.web.visitor import PROPOSED, TASK, TITLE, Visitor
 
-from lottisync.journal import tasks
+from lottisync.journal import names, tasks
 from lottisync.review.precedence import PERSON
 
 
@@ -311,6 +311,19 @@ def test_web_1027_what_is_contested_counts_as_what_waits(visitor: Visitor) -> No
     assert "1 needs a look." in page
     assert "All decided." not in page
     assert page.count("It takes longer.") == 1
+
+
+def test_web_1062_what_cannot_be_confirmed_needs_a_look_wherever_that_is_said(visitor: Visitor) -> None:
+    """WEB-1062, WEB-1063: the agent may not work in the task's category any more. The head counted no such row, and
+    the row called the task by its id."""
+    propose(visitor.home, *PROPOSED[2:4])
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"categoryId": names.find_or_make(tx, "category", "House")})
+    page = visitor.get("/inbox")
+    assert "2 of them need a look" in page
+    assert "2 need a look." in page
+    refused = set(re.findall(r'<p class="stop">([^<]+)</p>', page))
+    assert [why for why in refused if TASK not in why and TITLE in why] == list(refused) != []
 
 
 def test_web_1024_a_decided_row_says_the_value_that_took_effect(visitor: Visitor) -> None:

@@ -146,6 +146,16 @@ def test_web_502_the_history_of_a_field_says_who_wrote_what_and_what_it_replaced
     assert "is so now" in line
 
 
+def test_web_1061_what_became_of_proposals_is_said_in_the_readers_language(visitor: Visitor) -> None:
+    """WEB-1061: it said "Set estimate to 90 minutes" and "pending" on a German page."""
+    propose(visitor.home, PROPOSED[2])
+    for language, said in (("de", ("Aufwand auf 90 Minuten setzen", "wartet")), ("en", ("estimate to 90", "waits"))):
+        visitor.client.headers["accept-language"] = language
+        records = visitor.get(f"/tasks/{TASK}").partition('id="records"')[2].partition("</ul>")[0]
+        assert all(word in records for word in said)
+        assert "pending" not in records
+
+
 def test_web_503_an_item_is_moved_by_a_number_of_places(visitor: Visitor) -> None:
     at = f"/tasks/{TASK}"
     for title in ("Second", "Third"):

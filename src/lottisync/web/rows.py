@@ -29,6 +29,7 @@ HEADINGS = {
 }
 """The groups of a card, in the order in which they stand (S1-41)."""
 STATES = {
+    "pending": marked("waits"),
     "contested": marked("decided differently on two devices"),
     "confirmed": marked("confirmed"),
     "rejected": marked("rejected"),
@@ -165,7 +166,8 @@ class Card(NamedTuple):
 
     @property
     def heeded(self) -> int:
-        return sum(row.heeded for row in self.rows)
+        """What is not confirmed along with others."""
+        return self.waiting - len(self.plain)
 
 
 class Folded(NamedTuple):

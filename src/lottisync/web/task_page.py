@@ -18,8 +18,8 @@ from lottisync.journal import words as task_words
 from lottisync.journal.task_links import linked_tasks
 from lottisync.journal.task_list import Wanted
 from lottisync.journal.toolbox import ACTIONS
-from lottisync.journal.types import INVERSES, RELATIONS, ChecklistItem, Task
-from lottisync.language import marked, say
+from lottisync.journal.types import INVERSES, RELATIONS, ChecklistItem
+from lottisync.language import marked, say, spoken
 from lottisync.problem import Problem
 from lottisync.review.precedence import PERSON
 from lottisync.review.proposal_record import proposal_records
@@ -139,7 +139,7 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
     with site.agents.reading() as reader:
         agent = agent_for_task(reader, task_id)
         report = latest_report(reader, agent.id) if agent is not None else None
-    history = proposal_records(site.journal, site.agents, ACTIONS, now, task_id)
+    history = proposal_records(site.journal, site.agents, ACTIONS, now, task_id, language=spoken())
     return page(
         request,
         "task.html",
@@ -159,7 +159,6 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
         cards=rows.cards(site.inbox().visited_sets(now, since, task_id)),
         history=list(reversed(history)),
         category=str(category or ""),
-        repeats=_repeats(held.task),
         edit=request.query_params.get("edit", ""),
         since=since,
         back=task_id,
@@ -202,10 +201,6 @@ def _lists(held: tasks.TaskPage) -> list[Listed]:
     return [*known.values(), *([lost] if lost.items else [])]
 
 
-def _repeats(task: Task) -> str:
-    return words.value("repeat", task.repeat) if task.repeat else say("never")
-
-
 class FieldWrite(NamedTuple):
     """A write to a field: what it is called, what was there, what was written; when, by whom, where."""
 
@@ -220,7 +215,9 @@ class FieldWrite(NamedTuple):
 
 def _written(site: Site, reader: Reader, task_id: str) -> list[FieldWrite]:
     """Who wrote which field of a task, the newest first."""
-    names = site.names_of_hosts(reader)
+    names, task = site.names_of_hosts(reader), reader.entity(task_id)
+    assert task is not None, "it was read for the page"
+    shown = {(path, writes[0].stamp) for path, writes in task.registers.items()}
     lines = [line for line in overwritten.history(reader, task_id) if line.path in task_words.FIELDS]
     return [
         FieldWrite(
@@ -228,7 +225,7 @@ def _written(site: Site, reader: Reader, task_id: str) -> list[FieldWrite]:
             words.value(line.path, words.named(reader, line.path, line.replaced)),
             words.value(line.path, words.named(reader, line.path, line.value)),
             *(iso(line.stamp.millis), say("you") if line.stamp.precedence >= PERSON else say("an agent")),
-            *(names.get(line.stamp.host, say("another device")), line.current),
+            *(names.get(line.stamp.host, say("another device")), (line.path, line.stamp) in shown),
         )
         for line in lines[: -MOST_WRITES - 1 : -1]
     ]

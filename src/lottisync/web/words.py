@@ -54,7 +54,7 @@ def named(reader: Reader, path: str, held: Any) -> Any:
 def value(path: str, held: Any) -> str:
     """What a register holds, as people say it."""
     if held is None or held == "":
-        return say("nothing")
+        return say("never") if path == "repeat" else say("nothing")
     if isinstance(held, bool):
         if path == "isArchived":
             return say("archived") if held else say("not archived")
