@@ -51,7 +51,7 @@ def test_web_30_everything_about_a_task_can_be_changed(visitor: Visitor) -> None
     assert [item.title for item in page_of(visitor).items] == ["Call the fitter"]
     visitor.post(at, verb="delete")
     assert f'/tasks/{TASK}"' not in visitor.get("/tasks")
-    assert "is deleted" in visitor.get(at, 404)
+    assert "This task was deleted." in visitor.get(at, 404)
 
 
 def test_web_30_a_value_that_breaks_a_rule_is_said_and_changes_nothing(visitor: Visitor) -> None:

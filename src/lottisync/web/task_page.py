@@ -178,7 +178,7 @@ def _gone(request: Request, task_id: str, why: Problem) -> Response:
         title=say("Not here"),
         at="tasks",
         status=404,
-        why=problem_text(why),
+        why=say("This task was deleted.") if deleted else problem_text(why),
         deleted=task_id if deleted else "",
         name=title,
         forgotten=task_list_index.forgotten_from(changed) if deleted else "",
