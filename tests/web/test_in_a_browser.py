@@ -674,6 +674,38 @@ def test_web_964_a_conflict_that_is_settled_elsewhere_has_no_buttons(one: tuple[
     assert page.evaluate("document.activeElement.matches('[data-card]')")
 
 
+def test_web_1060_a_third_value_is_set_by_the_keyboard_on_a_narrow_screen(one: tuple[Path, BrowserContext]) -> None:
+    """WEB-1060: nothing reloads, and what is refused is said, with what was typed still there."""
+    home, context = one
+    opening = TaskHome.open(home)
+    disagree(opening, home.with_name("phone"), "Another title")
+    opening.close()
+    page = entered(context, home)
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.goto(page.url.replace("/inbox", "/conflicts"))
+    mark(page)
+    page.locator("[data-card] summary").press("Enter")
+    page.keyboard.press("Tab")
+    field = page.locator("[data-card] [name=value]")
+    expect(field).to_be_focused()
+    assert violations(page) == []
+    field.fill("x" * 400)
+    field.evaluate("one => { one.removeAttribute('maxlength'); one.value += 'x'; }")
+    field.press("Enter")
+    expect(page.locator("#said")).to_have_text("A title has 1 to 400 characters; got 401")
+    expect(field).to_have_value("x" * 401)
+    field.fill("A third title")
+    field.press("Enter")
+    expect(page.locator("[data-card] .settled")).to_be_visible()
+    expect(page.get_by_role("button", name="Keep the one of")).to_have_count(0)
+    assert not reloaded(page)
+    task = TaskHome.open(home)
+    held = task.journal.read(TASK)
+    task.close()
+    assert held is not None
+    assert held.value("title") == "A third title"
+
+
 def test_web_1030_a_key_opens_each_kind_of_field(one: tuple[Path, BrowserContext]) -> None:
     """WEB-1030: a text, a number, a day, and a choice."""
     home, context = one
