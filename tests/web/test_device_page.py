@@ -12,9 +12,11 @@ from tests.web.visitor import Visitor, answering
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock, pairing
+from lottisync.device.absence import Away
 from lottisync.device.invitation_server import InvitationServer
 from lottisync.device.membership import put_membership
 from lottisync.device.pairing import LOOPBACK, admit, own_side
+from lottisync.device.peers import remember_absences
 from lottisync.identity.invitation import parse_invitation
 from lottisync.identity.pairing_message import PairingError
 from lottisync.identity.statement import MembershipRecord
@@ -34,6 +36,17 @@ def server(tmp_path: Path) -> Iterator[TaskHome]:
 def take_in(visitor: Visitor, other: TaskHome) -> str:
     visitor.home.members.add(other.name, other.key.certificate, clock.now())
     return other.id
+
+
+def test_web_1066_why_a_device_is_away_is_said_with_the_times_of_the_pages(visitor: Visitor, server: TaskHome) -> None:
+    """WEB-1066: by the clock of the browser, in its language. It said `2026-11-24 03:53`."""
+    device = take_in(visitor, server)
+    away = Away("unreachable", "2026-11-24T03:53:00.000Z", "2026-11-23T21:10:00.000Z", "192.0.2.2:36591")
+    remember_absences(visitor.home.space, {device: away}, clock.now())
+    visitor.client.headers["accept-language"] = "de"
+    visitor.client.cookies.set("zone", "Asia/Tokyo")
+    page = visitor.get("/devices")
+    assert "seit Di 24. Nov. 2026, 06:10, zuletzt versucht Di 24. Nov. 2026, 12:53" in page
 
 
 def status_of(visitor: Visitor, device: str) -> tuple[str, str]:

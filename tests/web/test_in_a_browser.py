@@ -675,7 +675,7 @@ def test_web_964_a_conflict_that_is_settled_elsewhere_has_no_buttons(one: tuple[
 
 
 def test_web_1060_a_third_value_is_set_by_the_keyboard_on_a_narrow_screen(one: tuple[Path, BrowserContext]) -> None:
-    """WEB-1060: nothing reloads, and what is refused is said, with what was typed still there."""
+    """WEB-1060, WEB-1065: nothing reloads, what is refused is said, with what was typed still there; the count goes."""
     home, context = one
     opening = TaskHome.open(home)
     disagree(opening, home.with_name("phone"), "Another title")
@@ -684,6 +684,7 @@ def test_web_1060_a_third_value_is_set_by_the_keyboard_on_a_narrow_screen(one: t
     page.set_viewport_size({"width": 320, "height": 640})
     page.goto(page.url.replace("/inbox", "/conflicts"))
     mark(page)
+    expect(page.locator("#more-places .count")).to_have_text("1, 1 conflict")
     page.locator("[data-card] summary").press("Enter")
     page.keyboard.press("Tab")
     field = page.locator("[data-card] [name=value]")
@@ -698,6 +699,8 @@ def test_web_1060_a_third_value_is_set_by_the_keyboard_on_a_narrow_screen(one: t
     field.press("Enter")
     expect(page.locator("[data-card] .settled")).to_be_visible()
     expect(page.get_by_role("button", name="Keep the one of")).to_have_count(0)
+    expect(page.locator("[data-card] .tag")).to_be_hidden()
+    expect(page.locator("#more-places .count")).to_have_count(0)
     assert not reloaded(page)
     task = TaskHome.open(home)
     held = task.journal.read(TASK)

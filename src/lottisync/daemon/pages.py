@@ -160,6 +160,7 @@ def _load() -> None:
 
 def device_lines(home: TaskHome, running: DaemonStatus | None) -> "list[DeviceLine]":
     """How this person's devices stand, as far as this one knows."""
+    from lottisync.web import words
     from lottisync.web.site import DeviceLine
 
     linked = {state.device for state in running.peers if state.connected} if running else set()
@@ -174,7 +175,7 @@ def device_lines(home: TaskHome, running: DaemonStatus | None) -> "list[DeviceLi
             member.device in linked,
             lacks.get(member.device, {}),
             seen.get(member.device),
-            shown_away(away[member.device]) if member.device in away else "",
+            shown_away(away[member.device], words.instant) if member.device in away else "",
         )
         for member in home.roster().members.values()
     ]

@@ -4,6 +4,7 @@ The engine says it while it runs, and writes it down for when it does not (`lott
 struct, and every program shows it with the same sentence, with times in the zone of the device that shows it.
 """
 
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -29,13 +30,13 @@ class Away(msgspec.Struct, frozen=True, rename="camel"):
     clock_said: str | None = None
 
 
-def shown_away(away: Away) -> Sentence:
-    """For people. Empty if there is nothing to say yet."""
+def shown_away(away: Away, clock: Callable[[str], str] = to_the_minute) -> Sentence:
+    """For people; `clock` says a time. Empty if there is nothing to say yet."""
     match away.why:
         case "looking":
             return away.error or Sentence("")
         case "stopped":
-            return Sentence("it was stopped at {at}", at=to_the_minute(away.since or away.tried_at))
+            return Sentence("it was stopped at {at}", at=clock(away.since or away.tried_at))
         case "no-address":
             return (
                 Sentence("{error}; no address known", error=away.error) if away.error else Sentence("no address known")
@@ -46,8 +47,8 @@ def shown_away(away: Away) -> Sentence:
         "{what}{where}{since}, last tried {at}: {why}",
         what=Sentence("not reachable") if away.why == "unreachable" else Sentence("no connection"),
         where=_where(away),
-        since=Sentence(" since {at}", at=to_the_minute(away.since)) if away.since else "",
-        at=to_the_minute(away.tried_at),
+        since=Sentence(" since {at}", at=clock(away.since)) if away.since else "",
+        at=clock(away.tried_at),
         why=away.error or Sentence(away.why),
     )
 
