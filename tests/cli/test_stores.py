@@ -237,6 +237,18 @@ def test_cli_950_a_piece_that_fits_two_conflicts_is_refused_with_both(apart: tup
     assert len(call(apart[0], "conflicts")) == 2
 
 
+def test_cli_1015_history_fits_a_narrow_terminal(apart: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """CLI-1015: cells of five letters were below each other; a category was 32 digits."""
+    assert run_here("task", "category", "t1", "A category with a name of many words", home=apart[0]).code == 0
+    wide = run_here("history", "t1", home=apart[0]).out
+    assert "A category with a name of many words" in wide
+    monkeypatch.setenv("COLUMNS", "40")
+    narrow = run_here("history", "t1", home=apart[0]).out
+    assert "title: Soy milk" in narrow
+    assert "  before: Milk" in narrow
+    assert "categoryId: A category with a name of many words" in narrow
+
+
 def test_cli_1013_the_page_of_a_conflict_has_one_row_a_decision(apart: tuple[Path, Path]) -> None:
     """CLI-1013: a tick, who set it and when were two rows, of which one was settled with the other."""
     homes = [TaskHome.open(each) for each in apart]

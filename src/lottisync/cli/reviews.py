@@ -411,8 +411,20 @@ def _report(terminal: Terminal, items: list[ItemView], outcomes: list[Outcome]) 
     """Print what became of each of `items`, as they were; exit code 1 if one of them could not be done. An item that
     has changed since it was shown is shown as it is now, and the next verdict is about that."""
     answer = answers.Verdicts([answers.VerdictAnswer.of(each) for each in outcomes])
-    terminal.emit(answer, lambda: show_outcomes(terminal, outcomes, inbox_of(terminal), items))
+    names = [item.name for item in items if any(each.item == item.id and _is_stale(each) for each in outcomes)]
+
+    def shown() -> None:
+        show_outcomes(terminal, outcomes, inbox_of(terminal), items)
+        if names:
+            terminal.line(say("All the same: lottisync review confirm {names} --anyway", names=" ".join(names)), "dim")
+
+    terminal.emit(answer, shown)
     remember_shown(terminal, [outcome.view for outcome in outcomes if outcome.view is not None])
     printed.follow(terminal.home.agent, outcomes, clock.now())
     if any(outcome.result not in CHANGED for outcome in outcomes):
         raise click.exceptions.Exit(1)
+
+
+def _is_stale(outcome: Outcome) -> bool:
+    """Whether a person who has seen the value now may confirm it all the same."""
+    return outcome.result == "stale" and bool(outcome.stale) and outcome.view is None

@@ -1,5 +1,6 @@
 """`check`, `history`, `conflicts` and `purge`: looking into the stores, and clearing them."""
 
+import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,7 +25,7 @@ from lottisync.cli.acts import acting
 from lottisync.cli.dates import MORNING, day, moment
 from lottisync.cli.help_pages import Group
 from lottisync.cli.task_change import spent
-from lottisync.cli.terminal import Terminal, common, cut, judging_the_call, short
+from lottisync.cli.terminal import NARROW, Terminal, common, cut, judging_the_call, short
 from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.overview import device_names
@@ -190,7 +191,7 @@ def history(terminal: Terminal, entity_id: str) -> None:
     store, ident = _where(home, entity_id)
     with store.reading() as reader:
         lines = overwritten.history(reader, ident)
-    names, labels = device_names(home), _labels(home)
+    names, called = device_names(home), _called(home)
     rows = [
         Write(
             iso(line.stamp.millis),
@@ -206,28 +207,34 @@ def history(terminal: Terminal, entity_id: str) -> None:
     ]
 
     def shown() -> None:
-        terminal.table(
-            ["when", "who", "on", "field", "value", "before"],
-            [
-                (
-                    local(r.at, SECONDS),
-                    r.by,
-                    r.device_name or r.host,
-                    _field(r.path, labels),
-                    _held(r.path, r.value),
-                    _held(r.path, r.replaced),
-                )
-                for r in rows
-            ],
-        )
+        lines = [
+            (
+                local(r.at, SECONDS),
+                r.by,
+                r.device_name or r.host,
+                _field(r.path, called),
+                _held(r.path, r.value, called),
+                _held(r.path, r.replaced, called),
+            )
+            for r in rows
+        ]
+        if terminal.width() < NARROW:
+            for at, by, on, field, value, before in lines:
+                terminal.line(f"{field}: {value}", "bold")
+                for each in textwrap.wrap("  ".join(filter(None, (at, by, on))), terminal.width() - 2):
+                    terminal.line(f"  {each}", "dim")
+                if before:
+                    terminal.line("  " + say("before: {value}", value=before), "dim")
+        else:
+            terminal.table(["when", "who", "on", "field", "value", "before"], lines)
 
     terminal.emit(History(ident, rows), shown)
 
 
-def _labels(home: TaskHome) -> dict[str, str]:
-    """What the labels are called, by id."""
+def _called(home: TaskHome) -> dict[str, str]:
+    """What the labels and the categories are called, by id."""
     with home.journal.reading() as reader:
-        return label_names.of_all(reader, "label")
+        return {**label_names.of_all(reader, "category"), **label_names.of_all(reader, "label")}
 
 
 def _field(path: str, labels: Mapping[str, str]) -> str:
@@ -243,8 +250,11 @@ def _field(path: str, labels: Mapping[str, str]) -> str:
             return path
 
 
-def _held(path: str, value: Any) -> str:
-    """What a register held, for people: a deletion is a word, and not its clocks; a receipt is its result."""
+def _held(path: str, value: Any, called: Mapping[str, str]) -> str:
+    """What a register held, for people: a deletion is a word, and not its clocks; a receipt is its result; a category
+    its name."""
+    if path == "categoryId" and isinstance(value, str):
+        return called.get(value, value)
     if split(path)[0] == "receipts" and isinstance(value, dict):
         return _brief(value.get("result"))
     return "deleted" if path == DELETED_AT and value is not None else _plain(path, value)
@@ -278,7 +288,7 @@ def conflicts(context: click.Context, terminal: Terminal) -> None:
         return
     home = terminal.home
     found = _all(home)
-    labels = _labels(home)
+    labels = _called(home)
 
     def shown() -> None:
         if not found:
@@ -313,7 +323,7 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
     """
     home = terminal.home
     store, ident = _in_conflict(home, entity_id)
-    names, labels = device_names(home), _labels(home)
+    names, labels = device_names(home), _called(home)
     with store.reading() as reader:
         entity = reader.entity(ident)
         found = _decisions(reader, entity, names) if entity is not None else []
@@ -404,7 +414,7 @@ _CHECKED: Mapping[tuple[str, str], Callable[[str], Any]] = {
 
 def _settled(terminal: Terminal, store: Store, ident: str, field: str) -> None:
     entity = store.read(ident)
-    said = say("{field} is settled.", field=_field(field, _labels(terminal.home)))
+    said = say("{field} is settled.", field=_field(field, _called(terminal.home)))
     if entity is not None and split(field)[1] is None:
         said += f"  {_value(field, entity.value(field))}"
     terminal.emit(Settled(ident, field), lambda: terminal.line(said.rstrip(), "green"))
@@ -438,7 +448,7 @@ def _decisions(reader: Reader, entity: Entity, names: Mapping[Host, str]) -> lis
 
 def show_of_task(terminal: Terminal, found: list[ConflictAnswer]) -> None:
     """All values of each conflict, and the verb that settles it."""
-    labels = _labels(terminal.home)
+    labels = _called(terminal.home)
     for one in found:
         values = "  |  ".join(f"{number} {_said(one, each)}" for number, each in enumerate(one.values, 1))
         terminal.line(f"! {one.title}: {words.field(_field(one.path, labels))}: {values}", "bold yellow")
@@ -499,7 +509,7 @@ def _path_meant(home: TaskHome, store: Store, ident: str, named: str) -> str:
     paths = [one.path for one in conflicts_of.of_entity(entity)] if entity is not None else []
     if named in paths:
         return named
-    labels, wanted = _labels(home), named.casefold()
+    labels, wanted = _called(home), named.casefold()
     called = {path: (_field(path, labels), words.field(_field(path, labels))) for path in paths}
     fitting = [path for path, names in called.items() if wanted in [each.casefold() for each in names]]
     return fitting[0] if len(fitting) == 1 else named

@@ -44,6 +44,8 @@ class Cell(str):
         return cell
 
 
+NARROW = 72
+"""Columns under which what is a row elsewhere takes lines of its own."""
 DRAWN_ROWS = 200
 MARGIN = "  │ "
 
@@ -72,6 +74,13 @@ class Terminal:
 
             self._console = Console(highlight=False, soft_wrap=True)
         return self._console
+
+    def width(self) -> int:
+        """How wide a line may be: the terminal's width; in a pipe COLUMNS, or no limit."""
+        if sys.stdout.isatty():
+            return self.console.width
+        given = os.environ.get("COLUMNS", "")
+        return int(given) if given.isdecimal() and int(given) > 0 else NARROW
 
     def begin_page(self) -> None:
         """Clear the screen for a page that is shown again, if there is a screen."""
