@@ -45,9 +45,14 @@ def apart(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "laptop", tmp_path / "phone"
 
 
+SOUND: dict[str, dict[str, list[str]]] = {
+    name: {"space": [], "journal": [], "agent": []} for name in ("faults", "codes")
+}
+
+
 def test_a_sound_home_is_sound_and_a_damaged_one_is_not(apart: tuple[Path, Path]) -> None:
     """STORE-20"""
-    assert call(apart[0], "check") == {"faults": {"space": [], "journal": [], "agent": []}}
+    assert call(apart[0], "check") == SOUND
     home = TaskHome.open(apart[0])
     with home.journal.transaction(clock.now(), HIGH) as tx:
         tx.execute("update journal_entities set serialized = replace(serialized, 'milk', 'wine')")
@@ -55,6 +60,19 @@ def test_a_sound_home_is_sound_and_a_damaged_one_is_not(apart: tuple[Path, Path]
     faults = call(apart[0], "check", status=1)["faults"]
     assert faults["space"] == []
     assert any("t1" in fault for fault in faults["journal"])
+
+
+def test_cli_1080_what_check_finds_is_said_in_the_readers_language(apart: tuple[Path, Path]) -> None:
+    """CLI-1080, CLI-1081: it was English in every language."""
+    home = TaskHome.open(apart[0])
+    home.journal._connection.execute("update journal_entities set hash = zeroblob(32) where id = 't1'")
+    home.close()
+    shown = run_here("check", "--language", "de", home=apart[0])
+    assert "t1: der Inhalt hat nicht den Hash" in shown.out
+    found = call(apart[0], "check", "--language", "de", status=1)
+    assert "t1: its content does not have the hash that was stored with it" in found["faults"]["journal"]
+    assert found["codes"]["journal"][0] == "wrong-hash"
+    assert [*map(len, found["codes"].values())] == [*map(len, found["faults"].values())]
 
 
 def test_rel_d7_a_person_accepts_what_a_damaged_row_shows(apart: tuple[Path, Path]) -> None:
@@ -66,7 +84,7 @@ def test_rel_d7_a_person_accepts_what_a_damaged_row_shows(apart: tuple[Path, Pat
     home.close()
     assert call(apart[0], "check", "--accept", "nobody", status=1)["error"]["code"] == "unknown-id"
     assert call(apart[0], "check", "--accept", "t1") == {"id": "t1"}
-    assert call(apart[0], "check") == {"faults": {"space": [], "journal": [], "agent": []}}
+    assert call(apart[0], "check") == SOUND
     assert call(apart[0], "check", "--accept", "t1", status=1)["error"]["code"] == "not-damaged"
 
 
@@ -78,7 +96,7 @@ def test_mend_882_a_damaged_id_is_found_again_without_another_device(apart: tupl
     faults = call(apart[0], "check", status=1)["faults"]["journal"]
     shown = next(fault for fault in faults if "its content does not have the hash" in fault).partition(":")[0]
     assert call(apart[0], "check", "--accept", shown) == {"id": "t1"}
-    assert call(apart[0], "check") == {"faults": {"space": [], "journal": [], "agent": []}}
+    assert call(apart[0], "check") == SOUND
     assert [task["id"] for task in call(apart[0], "task", "list")] == ["t1"]
 
 

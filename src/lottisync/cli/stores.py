@@ -34,8 +34,8 @@ from lottisync.entities.entity import DELETED_AT, Entity
 from lottisync.entities.path import split
 from lottisync.journal import finding, task_values, words
 from lottisync.journal import names as label_names
-from lottisync.language import say, several
-from lottisync.problem import Problem, Sentence
+from lottisync.language import say, several, translated
+from lottisync.problem import Fault, Problem, Sentence
 from lottisync.review import index
 from lottisync.review.precedence import PERSON
 from lottisync.shown import quoted
@@ -69,7 +69,7 @@ def check(terminal: Terminal, accepted: str | None) -> None:
     if accepted is not None:
         _accept(terminal, accepted)
         return
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Fault]] = {}
     outdated = False
     for name, store in terminal.home.stores.items():
         with store.reading() as reader, terminal.progress(name, reader.count()) as advance:
@@ -91,14 +91,15 @@ def check(terminal: Terminal, accepted: str | None) -> None:
             said = several("{count} fault", "{count} faults", len(faults)) if faults else say("sound")
             terminal.line(f"{name:8} {said}", "red" if faults else "green")
             for fault in faults:
-                terminal.line(f"  {fault}", "red")
+                terminal.line(f"  {translated(fault)}", "red")
         if any(found.values()):
             if outdated:
                 terminal.line(say("This computes the index of change sets again: lottisync review reindex"), "dim")
             terminal.line(say("What another device can help to mend, this mends: lottisync verify"), "dim")
             terminal.line(say("If what a damaged row shows now is right: lottisync check --accept ID"), "dim")
 
-    terminal.emit(Checked(found), shown)
+    codes = {name: [fault.code for fault in faults] for name, faults in found.items()}
+    terminal.emit(Checked({name: [*map(str, faults)] for name, faults in found.items()}, codes), shown)
     if any(found.values()):
         raise click.exceptions.Exit(1)
 
