@@ -1,5 +1,6 @@
 """`check`, `history` and `conflicts`, as a person calls them."""
 
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -255,16 +256,26 @@ def test_cli_950_a_piece_that_fits_two_conflicts_is_refused_with_both(apart: tup
     assert len(call(apart[0], "conflicts")) == 2
 
 
-def test_cli_1015_history_fits_a_narrow_terminal(apart: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cli_1015_history_fits_a_narrow_terminal_and_names_a_category(
+    apart: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """CLI-1015: cells of five letters were below each other; a category was 32 digits."""
     assert run_here("task", "category", "t1", "A category with a name of many words", home=apart[0]).code == 0
     wide = run_here("history", "t1", home=apart[0]).out
     assert "A category with a name of many words" in wide
     monkeypatch.setenv("COLUMNS", "40")
     narrow = run_here("history", "t1", home=apart[0]).out
-    assert "title: Soy milk" in narrow
-    assert "  before: Milk" in narrow
-    assert "categoryId: A category with a name of many words" in narrow
+    assert "  value: Oat milk  before: Milk" in narrow.splitlines(), narrow
+    assert "  value: A category with a name of many" in narrow.splitlines()
+
+
+def test_cli_1086_history_is_in_the_readers_language(apart: tuple[Path, Path]) -> None:
+    """CLI-1086: fields had the names of the store."""
+    assert run_here("task", "done", "t1", home=apart[0]).code == 0
+    shown = run_here("history", "t1", "--language", "de", home=apart[0]).out
+    assert "Titel" in shown
+    assert "erledigt" in shown
+    assert "DONE" not in shown
 
 
 def test_cli_1013_the_page_of_a_conflict_has_one_row_a_decision(apart: tuple[Path, Path]) -> None:
@@ -338,15 +349,12 @@ def test_cli_462_a_page_shows_instants_by_the_clock_of_the_device(
     finally:
         monkeypatch.undo()
         time.tzset()
-    held = {
-        line.split("laptop")[1].split()[0]: line.split("laptop")[1].split(maxsplit=1)[1]
-        for line in shown.splitlines()[1:]
-    }
-    assert {name: held[name].strip() for name in ("title", "due", "remindAt", "createdAt")} == {
-        "title": at,
-        "due": "2026-01-03",
-        "remindAt": "2026-01-02 09:00:05",
-        "createdAt": "soon",
+    held = {tuple(re.split(r"\s{2,}", line.split("laptop")[1].strip())) for line in shown.splitlines()[1:]}
+    assert held == {
+        ("Title", at),
+        ("Due date", "2026-01-03"),
+        ("Reminder", "2026-01-02 09:00:05"),
+        ("createdAt", "soon"),
     }
     assert str(record.document()["at_ms"]) not in signed
     assert {row["path"]: row["value"] for row in call(tmp_path / "a", "history", "t1")["writes"]}["remindAt"] == at

@@ -1,6 +1,5 @@
 """`check`, `history`, `conflicts` and `purge`: looking into the stores, and clearing them."""
 
-import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,7 +24,7 @@ from lottisync.cli.acts import acting
 from lottisync.cli.dates import MORNING, day, moment
 from lottisync.cli.help_pages import Group
 from lottisync.cli.task_change import spent
-from lottisync.cli.terminal import NARROW, Terminal, common, cut, judging_the_call, short
+from lottisync.cli.terminal import Terminal, common, cut, judging_the_call, short
 from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.overview import device_names
@@ -213,21 +212,13 @@ def history(terminal: Terminal, entity_id: str) -> None:
                 local(r.at, SECONDS),
                 r.by,
                 r.device_name or r.host,
-                _field(r.path, called),
+                words.field(_field(r.path, called)),
                 _held(r.path, r.value, called),
                 _held(r.path, r.replaced, called),
             )
             for r in rows
         ]
-        if terminal.width() < NARROW:
-            for at, by, on, field, value, before in lines:
-                terminal.line(f"{field}: {value}", "bold")
-                for each in textwrap.wrap("  ".join(filter(None, (at, by, on))), terminal.width() - 2):
-                    terminal.line(f"  {each}", "dim")
-                if before:
-                    terminal.line("  " + say("before: {value}", value=before), "dim")
-        else:
-            terminal.table(["when", "who", "on", "field", "value", "before"], lines)
+        terminal.table(["when", "who", "on", "field", "value", "before"], lines)
 
     terminal.emit(History(ident, rows), shown)
 
@@ -254,6 +245,8 @@ def _field(path: str, labels: Mapping[str, str]) -> str:
 def _held(path: str, value: Any, called: Mapping[str, str]) -> str:
     """What a register held, for people: a deletion is a word, and not its clocks; a receipt is its result; a category
     its name."""
+    if path == "status" and isinstance(value, str):
+        return words.value(path, value)
     if path == "categoryId" and isinstance(value, str):
         return called.get(value, value)
     if split(path)[0] == "receipts" and isinstance(value, dict):
@@ -356,7 +349,9 @@ def keep(terminal: Terminal, entity_id: str, field: str, number: int) -> None:
     """
     store, ident = _in_conflict(terminal.home, entity_id)
     field = _path_meant(terminal.home, store, ident, field)
-    with acting(terminal, Sentence("settled {field}", field=field), store=store) as tx:
+    with acting(
+        terminal, Sentence("settled {field}", field=Sentence(words.FIELDS.get(field, field))), store=store
+    ) as tx:
         conflicts_of.keep(tx, ident, field, number)
     _settled(terminal, store, ident, field)
 
@@ -374,7 +369,9 @@ def combine(terminal: Terminal, entity_id: str, field: str, value: str) -> None:
     """
     store, ident = _in_conflict(terminal.home, entity_id)
     field = _path_meant(terminal.home, store, ident, field)
-    with acting(terminal, Sentence("settled {field}", field=field), store=store) as tx:
+    with acting(
+        terminal, Sentence("settled {field}", field=Sentence(words.FIELDS.get(field, field))), store=store
+    ) as tx:
         entity = tx.entity(ident)
         found = [one for one in conflicts_of.of_entity(entity) if one.path == field] if entity is not None else []
         typed = _typed(found[0], value, journal=store is terminal.home.journal) if found else value

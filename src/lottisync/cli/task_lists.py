@@ -9,11 +9,12 @@ from typing import Any
 import click
 
 from lottisync.answers.tasks import ListedTask, Tasks
+from lottisync.cli.columns import NARROW, Cell
 from lottisync.cli.dates import day, today
 from lottisync.cli.hints import with_hint
 from lottisync.cli.output import writing
 from lottisync.cli.tasks import minutes
-from lottisync.cli.terminal import NARROW, Cell, Terminal, common, judging_the_call, short
+from lottisync.cli.terminal import Terminal, common, judging_the_call, short
 from lottisync.cli.times import DATE, local
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
