@@ -275,6 +275,7 @@ def test_cli_1086_history_is_in_the_readers_language(apart: tuple[Path, Path]) -
     shown = run_here("history", "t1", "--language", "de", home=apart[0]).out
     assert "Titel" in shown
     assert "erledigt" in shown
+    assert "Agent" in shown
     assert "DONE" not in shown
 
 

@@ -33,7 +33,7 @@ from lottisync.entities.entity import DELETED_AT, Entity
 from lottisync.entities.path import split
 from lottisync.journal import finding, task_values, words
 from lottisync.journal import names as label_names
-from lottisync.language import say, several, translated
+from lottisync.language import marked, say, several, translated
 from lottisync.problem import Fault, Problem, Sentence
 from lottisync.review import index
 from lottisync.review.precedence import PERSON
@@ -49,6 +49,7 @@ from lottisync.store.store import Store
 DAY = 24 * 3_600_000
 MILLISECONDS = "at_ms"
 """The register of a signed record with the time of the signature."""
+WRITERS: Mapping[Writer, str] = {"user": marked("user"), "agent": marked("agent")}
 SHORTEST_ID = 4
 """Characters of an id by which a conflict may be meant."""
 
@@ -210,7 +211,7 @@ def history(terminal: Terminal, entity_id: str) -> None:
         lines = [
             (
                 local(r.at, SECONDS),
-                r.by,
+                say(WRITERS[r.by]),
                 r.device_name or r.host,
                 words.field(_field(r.path, called)),
                 _held(r.path, r.value, called),
@@ -325,7 +326,13 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
     def shown() -> None:
         for one in found:
             rows = [
-                (str(n), _said(one, each), each.by, each.device_name or each.host, local(each.at, SECONDS))
+                (
+                    str(n),
+                    _said(one, each),
+                    say(WRITERS[each.by]),
+                    each.device_name or each.host,
+                    local(each.at, SECONDS),
+                )
                 for n, each in enumerate(one.values, 1)
             ]
             terminal.table(["", _field(one.path, labels), "by", "on", "at"], rows)
