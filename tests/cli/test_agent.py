@@ -99,6 +99,11 @@ def test_the_log_shows_every_call_and_its_answer(person: Person) -> None:
     ]
     assert json.loads(said[2]["text"]) == {"minutes": -4}
     assert "minutes" in said[3]["text"]
+
+
+def test_cli_1087_a_wake_that_is_not_there_is_refused_with_what_lists_them(person: Person) -> None:
+    """CLI-1087: it said that there were 0 of them."""
+    person.json("agent", "create", person.task)
     assert "See: lottisync agent log" in person.run("agent", "log", person.task, "--wake", "nothing").err
 
 

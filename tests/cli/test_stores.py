@@ -204,7 +204,7 @@ def test_cli481_history_says_deleted_in_a_word(apart: tuple[Path, Path]) -> None
     """CLI-481: and not with the clocks that the deletion had seen."""
     assert run_here("task", "delete", "t1", home=apart[0]).code == 0
     [row] = [line for line in run_here("history", "t1", home=apart[0]).out.splitlines() if "deleted" in line]
-    assert row.split()[-2:] == ["deleted", "deleted"]
+    assert row.split()[-2:] == ["Deleted", "deleted"]
 
 
 def test_cli_618_status_counts_the_conflicts(apart: tuple[Path, Path]) -> None:
@@ -355,7 +355,7 @@ def test_cli_462_a_page_shows_instants_by_the_clock_of_the_device(
         ("Title", at),
         ("Due date", "2026-01-03"),
         ("Reminder", "2026-01-02 09:00:05"),
-        ("createdAt", "soon"),
+        ("Created", "soon"),
     }
     assert str(record.document()["at_ms"]) not in signed
     assert {row["path"]: row["value"] for row in call(tmp_path / "a", "history", "t1")["writes"]}["remindAt"] == at

@@ -213,7 +213,7 @@ def history(terminal: Terminal, entity_id: str) -> None:
                 local(r.at, SECONDS),
                 say(WRITERS[r.by]),
                 r.device_name or r.host,
-                words.field(_field(r.path, called)),
+                words.field(r.path if r.path in words.FIELDS else _field(r.path, called)),
                 _held(r.path, r.value, called),
                 _held(r.path, r.replaced, called),
             )
