@@ -4,9 +4,9 @@
     python -m tools.catalogue --check    say which messages have no translation yet
 
 A message is the literal text that one of these gets: `say`, `marked`, `several`, `gettext`, `ngettext`, `Sentence`, or
-the constructor of a `Problem`; a hint; and, in the command line, what a help page is made of, and the sentences of
-click. In templates of the pages, `say` and `several`. The files are sorted by the English text, so that two branches
-merge easily.
+the constructor of a `Problem` or a `Fault`; a hint; and, in the command line, what a help page is made of, and the
+sentences of click. In templates of the pages, `say` and `several`. The files are sorted by the English text, so that
+two branches merge easily.
 """
 
 import ast
@@ -34,7 +34,8 @@ TRANSLATED = tuple(language for language in LANGUAGES if language != "en")
 MESSAGE_AT = {
     **dict.fromkeys(("say", "marked", "heading", "fact", "gettext", "Sentence", "IdentityError", "_"), (0,)),
     **dict.fromkeys(
-        ("Problem", "Usage", "WrongCall", "refusal", "Withheld", "ModelError", "Unacceptable", "PairingError"), (1,)
+        ("Problem", "Fault", "Usage", "WrongCall", "refusal", "Withheld", "ModelError", "Unacceptable", "PairingError"),
+        (1,),
     ),
     "Outcome": (2,),
     **dict.fromkeys(("several", "ngettext"), (0, 1)),

@@ -7,6 +7,8 @@ the application would help, `hint` names it by a word; the command line alone kn
 Nothing was changed when a `Problem` is raised. Any other exception that reaches a person is a bug of ours.
 """
 
+from typing import Self
+
 
 class Sentence(str):
     """A sentence in English that keeps its template and its values, so that a catalogue can say it in another language
@@ -18,10 +20,22 @@ class Sentence(str):
     template: str
     arguments: dict[str, object]
 
-    def __new__(cls, template: str, /, **arguments: object) -> "Sentence":
+    def __new__(cls, template: str, /, **arguments: object) -> Self:
         made = super().__new__(cls, template.format(**arguments) if arguments else template)
         made.template = template
         made.arguments = arguments
+        return made
+
+
+class Fault(Sentence):
+    """Something that is not as it should be in what was looked at. Nothing failed, so it is said and not raised; its
+    `code` is for programs, like that of a `Problem`."""
+
+    code: str
+
+    def __new__(cls, code: str, template: str, /, **arguments: object) -> Self:
+        made = super().__new__(cls, template, **arguments)
+        made.code = code
         return made
 
 

@@ -99,7 +99,27 @@ def test_the_log_shows_every_call_and_its_answer(person: Person) -> None:
     ]
     assert json.loads(said[2]["text"]) == {"minutes": -4}
     assert "minutes" in said[3]["text"]
-    assert "begin with nothing" in person.run("agent", "log", person.task, "--wake", "nothing").err
+
+
+def test_cli_1087_a_wake_that_is_not_there_is_refused_with_what_lists_them(person: Person) -> None:
+    """CLI-1087: it said that there were 0 of them."""
+    person.json("agent", "create", person.task)
+    assert "See: lottisync agent log" in person.run("agent", "log", person.task, "--wake", "nothing").err
+
+
+def test_cli_1085_a_device_without_wakes_says_so(person: Person) -> None:
+    """CLI-1085: there were headings with nothing below them."""
+    person.json("agent", "create", person.task)
+    assert "It has not woken on this device." in person.run("agent", "log", person.task).out
+    assert "Nothing was sent from this device." in person.run("agent", "sent", person.task).out
+
+
+def test_cli_1086_the_status_in_a_report_is_in_the_readers_language(person: Person) -> None:
+    """CLI-1086"""
+    person.answers[:] = [Say(text="Done.")]
+    person.json("agent", "create", person.task)
+    person.json("agent", "wake", person.task)
+    assert "offen" in person.run("agent", "report", person.task, "--language", "de").out
 
 
 @pytest.mark.parametrize("words", ["We are out of order. " * 30, "链条生锈了" * 80])

@@ -167,6 +167,16 @@ def test_cli_3_a_damaged_import_file_adds_nothing(home: Path, tmp_path: Path, co
     assert contents(home) == before
 
 
+def test_cli_1084_what_is_no_json_names_the_options_of_other_formats(home: Path, tmp_path: Path) -> None:
+    """CLI-1084: a checklist from standard input was JSON that is malformed at byte 1."""
+    file = tmp_path / "list.txt"
+    file.write_text("- [ ] Milk")
+    said = run_here("import", str(file), home=home).err
+    assert "list.txt: line 1: this is no JSON" in said
+    assert "--markdown" in said
+    assert run_here("import", str(file), "--markdown", home=home).code == 0
+
+
 # -- files that something has happened to
 
 

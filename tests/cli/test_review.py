@@ -703,6 +703,26 @@ def test_rev_1011_the_log_has_the_order_of_the_proposal(desk: Desk) -> None:
     assert [one["summary"] for one in desk.ask("log", "t1")] == [f'Add: "{each}"' for each in titles]
 
 
+def test_rev_1080_the_log_is_in_the_readers_language(desk: Desk) -> None:
+    """REV-1080: the ledger was, and the log was not."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    desk.type()
+    desk.ask("edit", desk.name(), "minutes=90")
+    assert "Set estimate to 90 minutes" in desk.type("log", "t1")
+    assert "Aufwand auf 90 Minuten setzen" in desk.type("log", "t1", "--language", "de")
+
+
+def test_rev_1012_a_stale_proposal_names_the_call_that_confirms_it_all_the_same(desk: Desk) -> None:
+    """REV-1012: the second refusal of what was seen by then was a dead end."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    desk.type()
+    name = desk.name()
+    desk.edit(estimate=45)
+    assert "--anyway" not in desk.type("confirm", name, code=1)  # shown now, and not yet decided on
+    assert f"lottisync review confirm {name} --anyway" in desk.type("confirm", name, code=1)
+    assert desk.ask("confirm", name, "--anyway")[0]["result"] == "applied"
+
+
 def test_rev_951_a_refused_range_says_which_item_is_missing(desk: Desk) -> None:
     """REV-951: it only said that nothing has the name; nothing of the range is decided."""
     desk.propose("add_multiple_checklist_items", BATCH)

@@ -1,5 +1,6 @@
 """`check`, `history` and `conflicts`, as a person calls them."""
 
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -45,9 +46,14 @@ def apart(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "laptop", tmp_path / "phone"
 
 
+SOUND: dict[str, dict[str, list[str]]] = {
+    name: {"space": [], "journal": [], "agent": []} for name in ("faults", "codes")
+}
+
+
 def test_a_sound_home_is_sound_and_a_damaged_one_is_not(apart: tuple[Path, Path]) -> None:
     """STORE-20"""
-    assert call(apart[0], "check") == {"faults": {"space": [], "journal": [], "agent": []}}
+    assert call(apart[0], "check") == SOUND
     home = TaskHome.open(apart[0])
     with home.journal.transaction(clock.now(), HIGH) as tx:
         tx.execute("update journal_entities set serialized = replace(serialized, 'milk', 'wine')")
@@ -55,6 +61,19 @@ def test_a_sound_home_is_sound_and_a_damaged_one_is_not(apart: tuple[Path, Path]
     faults = call(apart[0], "check", status=1)["faults"]
     assert faults["space"] == []
     assert any("t1" in fault for fault in faults["journal"])
+
+
+def test_cli_1080_what_check_finds_is_said_in_the_readers_language(apart: tuple[Path, Path]) -> None:
+    """CLI-1080, CLI-1081: it was English in every language."""
+    home = TaskHome.open(apart[0])
+    home.journal._connection.execute("update journal_entities set hash = zeroblob(32) where id = 't1'")
+    home.close()
+    shown = run_here("check", "--language", "de", home=apart[0])
+    assert "t1: der Inhalt hat nicht den Hash" in shown.out
+    found = call(apart[0], "check", "--language", "de", status=1)
+    assert "t1: its content does not have the hash that was stored with it" in found["faults"]["journal"]
+    assert found["codes"]["journal"][0] == "wrong-hash"
+    assert [*map(len, found["codes"].values())] == [*map(len, found["faults"].values())]
 
 
 def test_rel_d7_a_person_accepts_what_a_damaged_row_shows(apart: tuple[Path, Path]) -> None:
@@ -66,7 +85,7 @@ def test_rel_d7_a_person_accepts_what_a_damaged_row_shows(apart: tuple[Path, Pat
     home.close()
     assert call(apart[0], "check", "--accept", "nobody", status=1)["error"]["code"] == "unknown-id"
     assert call(apart[0], "check", "--accept", "t1") == {"id": "t1"}
-    assert call(apart[0], "check") == {"faults": {"space": [], "journal": [], "agent": []}}
+    assert call(apart[0], "check") == SOUND
     assert call(apart[0], "check", "--accept", "t1", status=1)["error"]["code"] == "not-damaged"
 
 
@@ -78,7 +97,7 @@ def test_mend_882_a_damaged_id_is_found_again_without_another_device(apart: tupl
     faults = call(apart[0], "check", status=1)["faults"]["journal"]
     shown = next(fault for fault in faults if "its content does not have the hash" in fault).partition(":")[0]
     assert call(apart[0], "check", "--accept", shown) == {"id": "t1"}
-    assert call(apart[0], "check") == {"faults": {"space": [], "journal": [], "agent": []}}
+    assert call(apart[0], "check") == SOUND
     assert [task["id"] for task in call(apart[0], "task", "list")] == ["t1"]
 
 
@@ -185,7 +204,7 @@ def test_cli481_history_says_deleted_in_a_word(apart: tuple[Path, Path]) -> None
     """CLI-481: and not with the clocks that the deletion had seen."""
     assert run_here("task", "delete", "t1", home=apart[0]).code == 0
     [row] = [line for line in run_here("history", "t1", home=apart[0]).out.splitlines() if "deleted" in line]
-    assert row.split()[-2:] == ["deleted", "deleted"]
+    assert row.split()[-2:] == ["Deleted", "deleted"]
 
 
 def test_cli_618_status_counts_the_conflicts(apart: tuple[Path, Path]) -> None:
@@ -235,6 +254,29 @@ def test_cli_950_a_piece_that_fits_two_conflicts_is_refused_with_both(apart: tup
     assert said.code == 1
     assert all(ident in said.err for ident in ("t1", "i1"))
     assert len(call(apart[0], "conflicts")) == 2
+
+
+def test_cli_1015_history_fits_a_narrow_terminal_and_names_a_category(
+    apart: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CLI-1015: cells of five letters were below each other; a category was 32 digits."""
+    assert run_here("task", "category", "t1", "A category with a name of many words", home=apart[0]).code == 0
+    wide = run_here("history", "t1", home=apart[0]).out
+    assert "A category with a name of many words" in wide
+    monkeypatch.setenv("COLUMNS", "40")
+    narrow = run_here("history", "t1", home=apart[0]).out
+    assert "  value: Oat milk  before: Milk" in narrow.splitlines(), narrow
+    assert "  value: A category with a name of many" in narrow.splitlines()
+
+
+def test_cli_1086_history_is_in_the_readers_language(apart: tuple[Path, Path]) -> None:
+    """CLI-1086: fields had the names of the store."""
+    assert run_here("task", "done", "t1", home=apart[0]).code == 0
+    shown = run_here("history", "t1", "--language", "de", home=apart[0]).out
+    assert "Titel" in shown
+    assert "erledigt" in shown
+    assert "Agent" in shown
+    assert "DONE" not in shown
 
 
 def test_cli_1013_the_page_of_a_conflict_has_one_row_a_decision(apart: tuple[Path, Path]) -> None:
@@ -308,15 +350,12 @@ def test_cli_462_a_page_shows_instants_by_the_clock_of_the_device(
     finally:
         monkeypatch.undo()
         time.tzset()
-    held = {
-        line.split("laptop")[1].split()[0]: line.split("laptop")[1].split(maxsplit=1)[1]
-        for line in shown.splitlines()[1:]
-    }
-    assert {name: held[name].strip() for name in ("title", "due", "remindAt", "createdAt")} == {
-        "title": at,
-        "due": "2026-01-03",
-        "remindAt": "2026-01-02 09:00:05",
-        "createdAt": "soon",
+    held = {tuple(re.split(r"\s{2,}", line.split("laptop")[1].strip())) for line in shown.splitlines()[1:]}
+    assert held == {
+        ("Title", at),
+        ("Due date", "2026-01-03"),
+        ("Reminder", "2026-01-02 09:00:05"),
+        ("Created", "soon"),
     }
     assert str(record.document()["at_ms"]) not in signed
     assert {row["path"]: row["value"] for row in call(tmp_path / "a", "history", "t1")["writes"]}["remindAt"] == at

@@ -120,6 +120,18 @@ def test_jour_20_a_deleted_task_comes_back_with_all_it_has(home: Path) -> None:
     assert done(home, "show", "milk") == before
 
 
+def test_cli_1014_what_was_looked_for_is_said_in_the_readers_language(home: Path) -> None:
+    """CLI-1014: the word for it was English in every language."""
+    for call, said in (
+        (("show", "pie"), "zu 'pie' (Aufgabe)"),
+        (("undelete", "pie"), "zu 'pie' (Aufgabe, gelöscht)"),
+        (("item", "check", "pie"), "zu 'pie' (Punkt einer Checkliste)"),
+        (("time", "remove", "pie"), "zu 'pie' (Notiz oder Zeiteintrag)"),
+        (("label", "remove", "bread", "pie"), "zu 'pie' (Label)"),
+    ):
+        assert said in task(home, *call, "--language", "de").err
+
+
 def test_cli_60_items_are_added_edited_ticked_and_removed(home: Path) -> None:
     done(home, "item", "add", "milk", "bottles", "money")
     assert done(home, "item", "edit", "money", "coins")[0]["title"] == "coins"

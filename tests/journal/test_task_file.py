@@ -179,9 +179,9 @@ def note_with(**fields: Any) -> bytes:
 
 
 DAMAGED: dict[str, tuple[bytes, str]] = {
-    "empty": (b"", "truncated"),
-    "no JSON": (b"Dear diary", "malformed"),
-    "cut off": (json.dumps(LIST).encode()[:-10], "truncated"),
+    "empty": (b"", "its end is missing"),
+    "no JSON": (b"Dear diary", "line 1: this is no JSON"),
+    "cut off": (json.dumps(LIST).encode()[:-10], "its end is missing"),
     "not UTF-8": (json.dumps(LIST).encode().replace(b"Plain", b"\xff\xfe"), "decode"),
     "too deep": (b"[" * 100_000, "bad-file"),
     "a list": (b"[]", "object"),

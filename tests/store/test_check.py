@@ -30,7 +30,7 @@ def store(tmp_path: Path) -> Store:
 
 def found(store: Store) -> list[str]:
     with store.reading() as reader:
-        return broken_invariants(reader)
+        return [*broken_invariants(reader)]
 
 
 def test_a_sound_store_is_found_sound_and_left_as_it_is(store: Store) -> None:

@@ -50,7 +50,7 @@ def opened(file: Path, given: StoreSchema | None = None, position: int | None = 
 
 def faults(store: Store) -> list[str]:
     with store.reading() as reader:
-        return broken_invariants(reader)
+        return [*broken_invariants(reader)]
 
 
 def code(file: Path, given: StoreSchema | None = None) -> str:

@@ -91,7 +91,7 @@ def round_to(sender: Store, receiver: Store, now: int = LATER) -> tuple[int, int
 
 def faults(store: Store) -> list[str]:
     with store.reading() as reader:
-        return broken_invariants(reader)
+        return [*broken_invariants(reader)]
 
 
 # -- what the others know

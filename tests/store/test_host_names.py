@@ -126,7 +126,7 @@ class Branched:
 
     def faults(self) -> list[str]:
         with self.store.reading() as reader:
-            return broken_invariants(reader)
+            return [*broken_invariants(reader)]
 
 
 HOW = ["cast(x'FF00' as text)", "'zz'", "''", "'5555555555555557'"]

@@ -59,7 +59,7 @@ def sql(store: Store, text: str, *bindings: str) -> None:
 
 def faults(store: Store) -> list[str]:
     with store.reading() as reader:
-        return broken_invariants(reader)
+        return [*broken_invariants(reader)]
 
 
 FLIP = "update journal_entities set serialized = replace(serialized, 'Milk', 'Wine')"

@@ -117,7 +117,7 @@ def codes(member: Member) -> list[str]:
 
 def faults(*members: Member) -> list[str]:
     """What is wrong with what they have stored."""
-    found = []
+    found: list[str] = []
     for member in members:
         for store in member.stores.values():
             with store.reading() as reader:

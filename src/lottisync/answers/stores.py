@@ -10,9 +10,11 @@ Writer = Literal["user", "agent"]
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What is wrong, by store, as sentences; an empty list for a store that is sound."""
+    """What is wrong, by store, as sentences; an empty list for a store that is sound. `codes`: the code of each, in the
+    same order."""
 
     faults: dict[str, list[str]]
+    codes: dict[str, list[str]]
 
 
 class Accepted(msgspec.Struct, frozen=True):

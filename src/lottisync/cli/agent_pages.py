@@ -32,6 +32,7 @@ from lottisync.device import clock
 from lottisync.journal import finding, words
 from lottisync.language import marked, number, say, several, translated
 from lottisync.problem import Problem, Sentence
+from lottisync.shown import quoted
 from lottisync.store import lookups
 from lottisync.store.beside import beside
 from lottisync.store.reader import Reader
@@ -208,8 +209,9 @@ REPORTED = (("achieved", marked("Achieved")), ("remaining", marked("Remaining"))
 
 def _show_report(terminal: Terminal, found: Agent, content: dict[str, Any]) -> None:
     terminal.line(content.get("title", ""), "bold")
-    facts = [str(content[key]) for key in ("status", "priority", "estimate", "dueDate") if content.get(key)]
-    terminal.line("  ".join(facts), "dim")
+    status = translated(words.status(str(content["status"]).upper().replace("_", " "))) if content.get("status") else ""
+    facts = [status, *(str(content[key]) for key in ("priority", "estimate", "dueDate") if content.get(key))]
+    terminal.line("  ".join(filter(None, facts)), "dim")
     terminal.line()
     terminal.text(str(content.get("tldr", "")))
     if content.get("goal"):
@@ -242,7 +244,7 @@ def log(terminal: Terminal, which: str, run: str | None) -> None:
         costs = thread.spent(reader, found.id)
     page = agent_page(home, found, clock.now())
     if run is not None:
-        _show_run(terminal, found, runs, run, _heading(page))
+        _show_run(terminal, found, which, runs, run, _heading(page))
         return
     wakes = [
         RunAnswer(
@@ -271,7 +273,10 @@ def log(terminal: Terminal, which: str, run: str | None) -> None:
 
     def shown() -> None:
         terminal.line(_heading(page), "bold")
-        terminal.table(columns, rows)
+        if rows:
+            terminal.table(columns, rows)
+        else:
+            terminal.line(say("It has not woken on this device."))
 
     terminal.emit(Runs(page.name, page.task_title, page.home.name, wakes), shown)
 
@@ -301,15 +306,27 @@ def _heading(page: AgentAnswer) -> str:
     )
 
 
-def _show_run(terminal: Terminal, found: Agent, runs: list[run_log.Run], abbreviated: str, heading: str) -> None:
+def _show_run(
+    terminal: Terminal, found: Agent, which: str, runs: list[run_log.Run], abbreviated: str, heading: str
+) -> None:
     meant = [each for each in runs if each.run_key.startswith(abbreviated)]
-    if len(meant) != 1:
+    if not meant:
         raise Problem(
             "unknown-id",
-            "wakes of {display_name} that begin with {abbreviated}: {count}",
+            "no wake of {display_name} on this device begins with {abbreviated}",
+            hint="wakes",
+            display_name=found.display_name,
+            abbreviated=quoted(abbreviated),
+            which=which,
+        )
+    if len(meant) > 1:
+        raise Problem(
+            "unknown-id",
+            "{count} wakes of {display_name} begin with {abbreviated}; name one of: {runs}",
             count=len(meant),
             display_name=found.display_name,
-            abbreviated=abbreviated,
+            abbreviated=quoted(abbreviated),
+            runs=", ".join(each.run_key[:RUN_CHARACTERS] for each in meant),
         )
     with terminal.home.agent.reading() as reader:
         said = [_message(terminal.home, reader, each) for each in thread.messages(reader, found.id, meant[0].thread_id)]

@@ -152,7 +152,14 @@ def sent(terminal: Terminal, which: str, number: int | None) -> None:
             (each.number, local(each.at, SECONDS), each.run_key[:RUN_CHARACTERS], each.address, f"{each.bytes:,}")
             for each in kept
         ]
-        terminal.emit(Sent(kept), lambda: terminal.table(["number", "when", "wake", "to", "bytes"], rows))
+
+        def shown() -> None:
+            if rows:
+                terminal.table(["number", "when", "wake", "sent to", "bytes"], rows)
+            else:
+                terminal.line(say("Nothing was sent from this device."))
+
+        terminal.emit(Sent(kept), shown)
         return
     about = next((each for each in kept if each.number == number), None)
     if body is None or about is None:

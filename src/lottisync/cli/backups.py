@@ -87,7 +87,11 @@ def restore(terminal: Terminal, folder: Path) -> None:
     terminal.emit(value, shown)
 
 
+PARTS = {"copy": marked("copying"), "check": marked("checking")}
+"""What a backup and its restoring are made of."""
+
+
 @contextmanager
 def _gauged(terminal: Terminal) -> Iterator[Callable[[str, int, int], None]]:
     with terminal.gauge(say("working")) as advance:
-        yield lambda what, done, of: advance(what, done / of if of else 1.0)
+        yield lambda what, done, of: advance(say(PARTS[what]), done / of if of else 1.0)

@@ -5,8 +5,9 @@ import os
 import click
 
 from lottisync.answers.care import Diagnosis, Finding
+from lottisync.cli.columns import Cell
 from lottisync.cli.hints import with_hint
-from lottisync.cli.terminal import Cell, Terminal, common
+from lottisync.cli.terminal import Terminal, common
 from lottisync.cli.times import SECONDS, local
 from lottisync.device import clock
 from lottisync.language import marked, say

@@ -22,14 +22,27 @@ SPEAKING: tuple[ModuleType, ...] = (core, decorators, exceptions, formatting, pa
 """The modules of click that say something to a person."""
 
 
+WIDE, NARROW, LEAST = 78, 60, 30
+"""Columns of a help page: as many as the terminal has within these bounds."""
+
+
 class Formatter(click.HelpFormatter):
-    """Writes a help page in the reader's language."""
+    """Writes a help page in the reader's language, as wide as the terminal."""
+
+    def __init__(self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None) -> None:
+        import shutil
+
+        columns = shutil.get_terminal_size().columns - 2
+        super().__init__(
+            indent_increment, width or formatting.FORCED_WIDTH or min(max(columns, LEAST), WIDE), max_width
+        )
 
     def write_text(self, text: str) -> None:
         super().write_text("\n\n".join(map(_paragraph, text.split("\n\n"))))
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        super().write_dl([(term, _meaning(text)) for term, text in rows], col_max, col_spacing)
+        most = col_max if self.width > NARROW else self.width // 3  # a longer term has a line of its own
+        super().write_dl([(term, _meaning(text)) for term, text in rows], most, col_spacing)
 
     @contextmanager
     def section(self, name: str) -> Iterator[None]:

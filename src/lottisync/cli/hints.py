@@ -24,6 +24,7 @@ HINTS = {
     "devices": "See: lottisync devices",
     "invite-again": "Make a new one: lottisync pair --invite",
     "invitations": "See: lottisync pair --invitations",
+    "format": "A checklist is read with --markdown, a table with --csv: lottisync import --help",
     "history": "See: lottisync history {entity_id}",
     "init": "Run: lottisync init --name NAME",
     "init-missing": "To have it made empty: lottisync init --missing",
@@ -41,6 +42,7 @@ HINTS = {
     "status": "See: lottisync status",
     "take-back": "Take one back: lottisync pair --take-back NUMBER. See: lottisync pair --invitations",
     "tasks": "See: lottisync task list",
+    "wakes": "See: lottisync agent log {which}",
 }
 
 EVENT_HINTS = {

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 import msgspec
 
+from lottisync.cli.columns import Cell
 from lottisync.cli.review_words import word
-from lottisync.cli.terminal import Cell, Terminal
+from lottisync.cli.terminal import Terminal
 from lottisync.cli.times import local
 from lottisync.device import clock
 from lottisync.entities.entity import DELETED_AT

@@ -6,7 +6,7 @@ the same in all of them.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -41,6 +41,7 @@ from lottisync.language import say, spoken
 from lottisync.problem import Problem, Usage
 from lottisync.review import index
 from lottisync.review import shown_items as printed
+from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.inbox import SetView
 from lottisync.review.item_names import name_of
@@ -375,19 +376,33 @@ def log(terminal: Terminal, task_id: str) -> None:
     \b
     lottisync review log milk
     """
-    found = decisions(terminal.home.agent, task_meant(terminal, task_id) or task_id)
+    task_id = task_meant(terminal, task_id) or task_id
+    found = decisions(terminal.home.agent, task_id)
     with terminal.home.agent.reading() as reader:
         names = {d.item_id: name_of(reader, d.item_id) for d in found}
-    rows = [(names[d.item_id], minute(d.created_at), _verdict(d), d.human_summary, d.reason or "") for d in found]
     listed = [Decision.of(each, names[each.item_id]) for each in found]
 
     def shown() -> None:
-        if rows:
-            terminal.table([""] * 5, rows)
-        else:
+        if not found:
             terminal.line(say("Nothing was decided."))
+            return
+        home = terminal.home
+        records = proposal_records(home.journal, home.agent, ACTIONS, clock.now(), task_id, language=spoken())
+        proposed = {record.id: record.summary for record in records}
+        rows = [
+            (names[d.item_id], minute(d.created_at), _verdict(d), _decided(d, proposed), d.reason or "") for d in found
+        ]
+        terminal.table([""] * 5, rows)
 
     terminal.emit(Decisions(listed), shown)
+
+
+def _decided(decision: ChangeDecision, proposed: Mapping[str, str]) -> str:
+    """What was decided on, in the reader's language, as it was put in other words; what cannot be read, as stored."""
+    if not decision.edited:
+        return proposed.get(decision.item_id, decision.human_summary)
+    action = ACTIONS.read(decision.tool_name, decision.args, complete=False)
+    return decision.human_summary if isinstance(action, Unreadable) else action.summary(language=spoken())
 
 
 def _verdict(decision: ChangeDecision) -> str:
@@ -411,8 +426,20 @@ def _report(terminal: Terminal, items: list[ItemView], outcomes: list[Outcome]) 
     """Print what became of each of `items`, as they were; exit code 1 if one of them could not be done. An item that
     has changed since it was shown is shown as it is now, and the next verdict is about that."""
     answer = answers.Verdicts([answers.VerdictAnswer.of(each) for each in outcomes])
-    terminal.emit(answer, lambda: show_outcomes(terminal, outcomes, inbox_of(terminal), items))
+    names = [item.name for item in items if any(each.item == item.id and _is_stale(each) for each in outcomes)]
+
+    def shown() -> None:
+        show_outcomes(terminal, outcomes, inbox_of(terminal), items)
+        if names:
+            terminal.line(say("All the same: lottisync review confirm {names} --anyway", names=" ".join(names)), "dim")
+
+    terminal.emit(answer, shown)
     remember_shown(terminal, [outcome.view for outcome in outcomes if outcome.view is not None])
     printed.follow(terminal.home.agent, outcomes, clock.now())
     if any(outcome.result not in CHANGED for outcome in outcomes):
         raise click.exceptions.Exit(1)
+
+
+def _is_stale(outcome: Outcome) -> bool:
+    """Whether a person who has seen the value now may confirm it all the same."""
+    return outcome.result == "stale" and bool(outcome.stale) and outcome.view is None

@@ -35,8 +35,8 @@ from lottisync.entities.path import split
 from lottisync.journal import finding, repetition, task_values, tasks, words
 from lottisync.journal import names as label_names
 from lottisync.journal.types import Task
-from lottisync.language import say, several
-from lottisync.problem import Problem, Sentence
+from lottisync.language import marked, say, several, translated
+from lottisync.problem import Fault, Problem, Sentence
 from lottisync.review import index
 from lottisync.review.precedence import PERSON
 from lottisync.shown import quoted
@@ -52,6 +52,7 @@ from lottisync.store.transaction import Transaction
 DAY = 24 * 3_600_000
 MILLISECONDS = "at_ms"
 """The register of a signed record with the time of the signature."""
+WRITERS: Mapping[Writer, str] = {"user": marked("user"), "agent": marked("agent")}
 SHORTEST_ID = 4
 """Characters of an id by which a conflict may be meant."""
 
@@ -71,7 +72,7 @@ def check(terminal: Terminal, accepted: str | None) -> None:
     if accepted is not None:
         _accept(terminal, accepted)
         return
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Fault]] = {}
     outdated = False
     for name, store in terminal.home.stores.items():
         with store.reading() as reader, terminal.progress(name, reader.count()) as advance:
@@ -93,14 +94,15 @@ def check(terminal: Terminal, accepted: str | None) -> None:
             said = several("{count} fault", "{count} faults", len(faults)) if faults else say("sound")
             terminal.line(f"{name:8} {said}", "red" if faults else "green")
             for fault in faults:
-                terminal.line(f"  {fault}", "red")
+                terminal.line(f"  {translated(fault)}", "red")
         if any(found.values()):
             if outdated:
                 terminal.line(say("This computes the index of change sets again: lottisync review reindex"), "dim")
             terminal.line(say("What another device can help to mend, this mends: lottisync verify"), "dim")
             terminal.line(say("If what a damaged row shows now is right: lottisync check --accept ID"), "dim")
 
-    terminal.emit(Checked(found), shown)
+    codes = {name: [fault.code for fault in faults] for name, faults in found.items()}
+    terminal.emit(Checked({name: [*map(str, faults)] for name, faults in found.items()}, codes), shown)
     if any(found.values()):
         raise click.exceptions.Exit(1)
 
@@ -193,7 +195,7 @@ def history(terminal: Terminal, entity_id: str) -> None:
     store, ident = _where(home, entity_id)
     with store.reading() as reader:
         lines = overwritten.history(reader, ident)
-    names, labels = device_names(home), _labels(home)
+    names, called = device_names(home), _called(home)
     rows = [
         Write(
             iso(line.stamp.millis),
@@ -209,28 +211,26 @@ def history(terminal: Terminal, entity_id: str) -> None:
     ]
 
     def shown() -> None:
-        terminal.table(
-            ["when", "who", "on", "field", "value", "before"],
-            [
-                (
-                    local(r.at, SECONDS),
-                    r.by,
-                    r.device_name or r.host,
-                    _field(r.path, labels),
-                    _held(r.path, r.value),
-                    _held(r.path, r.replaced),
-                )
-                for r in rows
-            ],
-        )
+        lines = [
+            (
+                local(r.at, SECONDS),
+                say(WRITERS[r.by]),
+                r.device_name or r.host,
+                words.field(r.path if r.path in words.FIELDS else _field(r.path, called)),
+                _held(r.path, r.value, called),
+                _held(r.path, r.replaced, called),
+            )
+            for r in rows
+        ]
+        terminal.table(["when", "who", "on", "field", "value", "before"], lines)
 
     terminal.emit(History(ident, rows), shown)
 
 
-def _labels(home: TaskHome) -> dict[str, str]:
-    """What the labels are called, by id."""
+def _called(home: TaskHome) -> dict[str, str]:
+    """What the labels and the categories are called, by id."""
     with home.journal.reading() as reader:
-        return label_names.of_all(reader, "label")
+        return {**label_names.of_all(reader, "category"), **label_names.of_all(reader, "label")}
 
 
 def _field(path: str, labels: Mapping[str, str]) -> str:
@@ -246,8 +246,13 @@ def _field(path: str, labels: Mapping[str, str]) -> str:
             return path
 
 
-def _held(path: str, value: Any) -> str:
-    """What a register held, for people: a deletion is a word, and not its clocks; a receipt is its result."""
+def _held(path: str, value: Any, called: Mapping[str, str]) -> str:
+    """What a register held, for people: a deletion is a word, and not its clocks; a receipt is its result; a category
+    its name."""
+    if path == "status" and isinstance(value, str):
+        return words.value(path, value)
+    if path == "categoryId" and isinstance(value, str):
+        return called.get(value, value)
     if split(path)[0] == "receipts" and isinstance(value, dict):
         return _brief(value.get("result"))
     return "deleted" if path == DELETED_AT and value is not None else _plain(path, value)
@@ -281,7 +286,7 @@ def conflicts(context: click.Context, terminal: Terminal) -> None:
         return
     home = terminal.home
     found = _all(home)
-    labels = _labels(home)
+    labels = _called(home)
 
     def shown() -> None:
         if not found:
@@ -316,7 +321,7 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
     """
     home = terminal.home
     store, ident = _in_conflict(home, entity_id)
-    names, labels = device_names(home), _labels(home)
+    names, labels = device_names(home), _called(home)
     with store.reading() as reader:
         entity = reader.entity(ident)
         found = _decisions(reader, entity, names) if entity is not None else []
@@ -324,7 +329,13 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
     def shown() -> None:
         for one in found:
             rows = [
-                (str(n), _said(one, each), each.by, each.device_name or each.host, local(each.at, SECONDS))
+                (
+                    str(n),
+                    _said(one, each),
+                    say(WRITERS[each.by]),
+                    each.device_name or each.host,
+                    local(each.at, SECONDS),
+                )
                 for n, each in enumerate(one.values, 1)
             ]
             terminal.table(["", _field(one.path, labels), "by", "on", "at"], rows)
@@ -348,7 +359,9 @@ def keep(terminal: Terminal, entity_id: str, field: str, number: int) -> None:
     """
     store, ident = _in_conflict(terminal.home, entity_id)
     field = _path_meant(terminal.home, store, ident, field)
-    with acting(terminal, Sentence("settled {field}", field=field), store=store) as tx:
+    with acting(
+        terminal, Sentence("settled {field}", field=Sentence(words.FIELDS.get(field, field))), store=store
+    ) as tx:
         conflicts_of.keep(tx, ident, field, number)
     _settled(terminal, store, ident, field)
 
@@ -366,7 +379,9 @@ def combine(terminal: Terminal, entity_id: str, field: str, value: str) -> None:
     """
     store, ident = _in_conflict(terminal.home, entity_id)
     field = _path_meant(terminal.home, store, ident, field)
-    with acting(terminal, Sentence("settled {field}", field=field), store=store) as tx:
+    with acting(
+        terminal, Sentence("settled {field}", field=Sentence(words.FIELDS.get(field, field))), store=store
+    ) as tx:
         entity = tx.entity(ident)
         found = [one for one in conflicts_of.of_entity(entity) if one.path == field] if entity is not None else []
         typed = _typed(tx, found[0], value, journal=store is terminal.home.journal) if found else value
@@ -423,7 +438,7 @@ _CHECKED: Mapping[tuple[str, str], Read] = {
 
 def _settled(terminal: Terminal, store: Store, ident: str, field: str) -> None:
     entity = store.read(ident)
-    said = say("{field} is settled.", field=_field(field, _labels(terminal.home)))
+    said = say("{field} is settled.", field=_field(field, _called(terminal.home)))
     if entity is not None and split(field)[1] is None:
         said += f"  {_value(field, entity.value(field))}"
     terminal.emit(Settled(ident, field), lambda: terminal.line(said.rstrip(), "green"))
@@ -457,7 +472,7 @@ def _decisions(reader: Reader, entity: Entity, names: Mapping[Host, str]) -> lis
 
 def show_of_task(terminal: Terminal, found: list[ConflictAnswer]) -> None:
     """All values of each conflict, and the verb that settles it."""
-    labels = _labels(terminal.home)
+    labels = _called(terminal.home)
     for one in found:
         values = "  |  ".join(f"{number} {_said(one, each)}" for number, each in enumerate(one.values, 1))
         terminal.line(f"! {one.title}: {words.field(_field(one.path, labels))}: {values}", "bold yellow")
@@ -518,7 +533,7 @@ def _path_meant(home: TaskHome, store: Store, ident: str, named: str) -> str:
     paths = [one.path for one in conflicts_of.of_entity(entity)] if entity is not None else []
     if named in paths:
         return named
-    labels, wanted = _labels(home), named.casefold()
+    labels, wanted = _called(home), named.casefold()
     called = {path: (_field(path, labels), words.field(_field(path, labels))) for path in paths}
     fitting = [path for path, names in called.items() if wanted in [each.casefold() for each in names]]
     return fitting[0] if len(fitting) == 1 else named

@@ -1,6 +1,5 @@
 """`task list`: a page of the tasks, filtered and sorted."""
 
-import os
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -10,11 +9,12 @@ from typing import Any
 import click
 
 from lottisync.answers.tasks import ListedTask, Tasks
+from lottisync.cli.columns import NARROW, Cell
 from lottisync.cli.dates import day, today
 from lottisync.cli.hints import with_hint
 from lottisync.cli.output import writing
 from lottisync.cli.tasks import minutes
-from lottisync.cli.terminal import Cell, Terminal, common, judging_the_call, short
+from lottisync.cli.terminal import Terminal, common, judging_the_call, short
 from lottisync.cli.times import DATE, local
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
@@ -24,8 +24,6 @@ from lottisync.language import marked, say, translated
 from lottisync.store.instant import later
 
 PER_PAGE = 50
-NARROW = 72
-"""Columns under which a task takes two lines instead of a row."""
 MOST_FOUND = 10_000
 """Entities that `--search` looks at, the best matches first."""
 STYLED = {"P0": Cell("P0", "bold red"), "P1": Cell("P1", "yellow")}
@@ -123,7 +121,7 @@ def _show(terminal: Terminal, page: Page, wanted: Wanted, number: int) -> None:
         terminal.line(say("No open task. Add one with: lottisync task add TITLE") if plain else say("No task fits."))
         return
     now = today(clock.now())
-    if _columns(terminal) < NARROW:
+    if terminal.width() < NARROW:
         _show_narrow(terminal, page, wanted, now)
     else:
         _show_wide(terminal, page, wanted, now)
@@ -160,7 +158,7 @@ def _show_wide(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> None
 
 
 def _show_narrow(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> None:
-    width = _columns(terminal)
+    width = terminal.width()
     for t in page.lines:
         for line in textwrap.wrap(t.title, width) or [""]:
             terminal.line(line)
@@ -174,11 +172,3 @@ def _show_narrow(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> No
         late = t.due is not None and t.due < now
         for line in textwrap.wrap("  ".join(filter(None, facts)), width - 2):
             terminal.line(f"  {line}", "red" if late else "dim")
-
-
-def _columns(terminal: Terminal) -> int:
-    """How wide a line may be: the terminal's width; in a pipe COLUMNS, or no limit."""
-    if sys.stdout.isatty():
-        return terminal.console.width
-    given = os.environ.get("COLUMNS", "")
-    return int(given) if given.isdecimal() and int(given) > 0 else NARROW

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from lottisync.cli.columns import NARROW, Cell, blocks, widths
 from lottisync.cli.options import asked, everywhere, speak_to
 from lottisync.cli.output import answer_line, drop, writing
 from lottisync.daemon.home import TaskHome
@@ -31,17 +32,6 @@ if TYPE_CHECKING:
     from lottisync.sync.engine import Listen
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Cell(str):
-    """Text in rich's style `style`, for a table or a line: it costs nothing in a pipe."""
-
-    style: str
-
-    def __new__(cls, text: str, style: str) -> "Cell":
-        cell = super().__new__(cls, text)
-        cell.style = style
-        return cell
 
 
 DRAWN_ROWS = 200
@@ -72,6 +62,13 @@ class Terminal:
 
             self._console = Console(highlight=False, soft_wrap=True)
         return self._console
+
+    def width(self) -> int:
+        """How wide a line may be: the terminal's width; in a pipe COLUMNS, or no limit."""
+        if drawn():
+            return self.console.width
+        given = os.environ.get("COLUMNS", "")
+        return int(given) if given.isdecimal() and int(given) > 0 else NARROW
 
     def begin_page(self) -> None:
         """Clear the screen for a page that is shown again, if there is a screen."""
@@ -133,18 +130,30 @@ class Terminal:
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
         """A table; a heading is a message, or empty. Where all are empty, there is no line of them. Cells are text,
         taken literally, a `Cell`, or rich `Text`. In a pipe, and for very many rows, the columns are only aligned:
-        drawing ten thousand rows takes seconds."""
+        drawing ten thousand rows takes seconds. Where the rows do not fit, each takes lines of its own."""
         columns = [say(each) if each else "" for each in columns]
         listed = list(rows)
-        if not drawn() or len(listed) > DRAWN_ROWS:
+        plain = not drawn() or len(listed) > DRAWN_ROWS
+        if plain and self.width() >= NARROW:
+            self._plain_table(columns, listed, title)
+            return
+        room = widths(columns, listed, self.width())
+        if room is None:
+            if title:
+                self.line(title)
+            for parts in blocks(columns, listed, self.width()):
+                self.pieces(parts)
+            return
+        if plain:
             self._plain_table(columns, listed, title)
             return
         from rich import box
-        from rich.table import Table
+        from rich.table import Column, Table
 
         headed = any(columns)
         lines = box.SIMPLE_HEAD if headed else None
-        table = Table(*columns, title=title, title_justify="left", show_header=headed, box=lines, pad_edge=False)
+        named = [Column(name, width=wide) for name, wide in zip(columns, room, strict=True)]
+        table = Table(*named, title=title, title_justify="left", show_header=headed, box=lines, pad_edge=False)
         for row in listed:
             table.add_row(*(_literal(cell) for cell in row))
         with writing():

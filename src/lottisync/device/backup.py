@@ -18,7 +18,7 @@ import msgspec
 
 from lottisync.causality.vector_clock import Host
 from lottisync.device.home import KEY_FILE, Home
-from lottisync.problem import Problem
+from lottisync.problem import Fault, Problem
 from lottisync.store.check import broken_invariants
 from lottisync.store.instant import millis, there
 from lottisync.store.store import Store
@@ -175,7 +175,7 @@ def _check(copy: Backup, progress: BackupProgress) -> None:
             with store.reading() as reader:
                 broken = broken_invariants(reader, lambda done, of: progress("check", done, of))
                 if not broken and reader.digest().hex() != digest:
-                    broken = ["its digest is not the one that was recorded"]
+                    broken = [Fault("wrong-digest", "its digest is not the one that was recorded")]
         finally:
             store.close()
         if broken:

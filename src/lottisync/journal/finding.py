@@ -3,7 +3,7 @@
 import msgspec
 
 from lottisync.journal.tasks import word_of
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.shown import quoted
 from lottisync.store import lookups
 from lottisync.store.reader import Document, Reader
@@ -21,7 +21,9 @@ def resolve(reader: Reader, named: str, type_name: str, *, deleted: bool = False
     fitting = _fitting_deleted(reader, named, type_name) if deleted else _fitting(reader, named, type_name)
     if len(fitting) == 1:
         return fitting[0]
-    word = ("deleted " if deleted else "") + word_of(type_name)
+    word = word_of(type_name)
+    if deleted:
+        word = Sentence("deleted {word}", word=word)
     if not fitting:
         raise Problem("unknown-id", "there is no {word} {quoted}", hint="tasks", word=word, quoted=quoted(named))
     raise Problem(

@@ -11,7 +11,7 @@ import msgspec
 
 from lottisync.entities.schema import derived_id
 from lottisync.journal.task_values import checked_title
-from lottisync.journal.tasks import read
+from lottisync.journal.tasks import read, word_of
 from lottisync.journal.types import Task
 from lottisync.problem import Problem
 from lottisync.shown import quoted
@@ -42,7 +42,7 @@ def find_known(reader: Reader, type_name: NamedType, name: str) -> str:
     """As `find`; an unknown name is a `Problem`."""
     found = find(reader, type_name, name)
     if found is None:
-        raise Problem("unknown-id", "there is no {type_name} {quoted}", type_name=type_name, quoted=quoted(name))
+        raise Problem("unknown-id", "there is no {word} {quoted}", word=word_of(type_name), quoted=quoted(name))
     return found
 
 

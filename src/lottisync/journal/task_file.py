@@ -104,22 +104,24 @@ def parse(raw: bytes, name: str) -> TaskFile:
     try:
         file = msgspec.json.decode(raw, type=TaskFile)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        number = line_of(error, raw)
+        if number is not None:
+            raise Problem(
+                "bad-file",
+                "{name}: line {line}: this is no JSON, or its end is missing. Nothing was imported",
+                hint="format",
+                name=name,
+                line=number,
+            ) from None
         raise Problem(
             "bad-file",
-            "{name} is not a {format} file: {line}{error}. Nothing was imported",
+            "{name} is not a {format} file: {error}. Nothing was imported",
             name=name,
             format=FORMAT,
-            line=_line(error, raw),
             error=error,
         ) from None
     _check(file, name)
     return file
-
-
-def _line(error: Exception, raw: bytes) -> str:
-    """`line 3: `, where a decoder says at which byte it stopped; where it says which record is wrong, nothing."""
-    number = line_of(error, raw)
-    return "" if number is None else f"line {number}: "
 
 
 def line_of(error: Exception, raw: bytes) -> int | None:

@@ -35,7 +35,8 @@ from lottisync.journal.types import (
     Task,
     link_ends,
 )
-from lottisync.problem import Problem
+from lottisync.language import marked
+from lottisync.problem import Problem, Sentence
 from lottisync.shown import quoted
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
@@ -141,9 +142,19 @@ def whole_page(reader: Reader, task_id: str) -> TaskPage:
     return found
 
 
-def word_of(type_name: str) -> str:
+WORDS = {
+    "task": marked("task"),
+    "checklist": marked("checklist"),
+    "checklistItem": marked("checklist item"),
+    "entry": marked("note or time entry"),
+    "label": marked("label"),
+    "category": marked("category"),
+}
+
+
+def word_of(type_name: str) -> Sentence:
     """What a person calls an entity of this type."""
-    return {"checklistItem": "checklist item", "entry": "note"}.get(type_name, type_name)
+    return Sentence(WORDS.get(type_name, type_name))
 
 
 # -- writing

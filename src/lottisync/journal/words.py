@@ -22,6 +22,7 @@ FIELDS = {
     "isChecked": marked("Done"),
     "isArchived": marked("Archived"),
     "description": marked("Description"),
+    "createdAt": marked("Created"),
     "deletedAt": marked("Deleted"),
     "text": marked("Text"),
     "minutes": marked("Time"),

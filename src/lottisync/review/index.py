@@ -20,7 +20,7 @@ import msgspec
 
 from lottisync.entities.version import Damaged
 from lottisync.entities.view import view
-from lottisync.problem import Problem
+from lottisync.problem import Fault, Problem
 from lottisync.review.change import ChangeDecision, ChangeSet
 from lottisync.review.ledger import DECISION, SET, Ledger, UnreadDecision, change_set
 from lottisync.review.projection import ItemStatus
@@ -46,6 +46,7 @@ create index if not exists idx_change_set_index_until on change_set_index(until)
 """The statuses of the sets when they were last computed (S1-08); local."""
 
 CONSUMER = "change-set-index"
+OUTDATED = "outdated-index"
 
 
 class ItemEntry(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -259,7 +260,7 @@ def _decision(reader: Reader, ident: str) -> ChangeDecision | None:
     return None if entity is None else view(entity, ChangeDecision)
 
 
-def faults(reader: Reader, now: int) -> Iterator[str]:
+def faults(reader: Reader, now: int) -> Iterator[Fault]:
     """One message per row that differs from the computed one. Rows that are known to be outdated are skipped."""
     behind = set(_tasks_of(reader, _all_changes(reader))) | set(_lapsed(reader, now))
     held = {entry.set_id: entry for entry in _entries(reader, "1", ())}
@@ -270,10 +271,18 @@ def faults(reader: Reader, now: int) -> Iterator[str]:
         entry, computed = held.get(ident), meant.get(ident)
         if entry == computed or (entry is not None and entry.task_id in behind):
             continue
-        said = f"says {entry.status}" if entry is not None else "does not have it"
-        found = f"it is {computed.status}" if computed is not None else "there is no such set"
-        detail = ", with other items or times" if entry and computed and entry.status == computed.status else ""
-        yield f"{ident}: the index of change sets {said}, and {found}{detail}"
+        yield _difference(ident, entry and entry.status, computed and computed.status)
+
+
+def _difference(ident: str, held: str | None, computed: str | None) -> Fault:
+    words: dict[str, object] = {"set": ident, "held": held, "computed": computed}
+    if computed is None:
+        return Fault(OUTDATED, "{set}: the index of change sets says {held}, and there is no such set", **words)
+    if held is None:
+        return Fault(OUTDATED, "{set}: the index of change sets does not have it, and it is {computed}", **words)
+    if held != computed:
+        return Fault(OUTDATED, "{set}: the index of change sets says {held}, and it is {computed}", **words)
+    return Fault(OUTDATED, "{set}: the index of change sets says {held}, with other items or times", **words)
 
 
 # -- outdated rows

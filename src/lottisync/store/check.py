@@ -16,6 +16,7 @@ from lottisync.entities import version
 from lottisync.entities.entity import Entity, has_conflict
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Version
+from lottisync.problem import Fault
 from lottisync.store import chain, damage, lookups, tables
 from lottisync.store.chain import Log
 from lottisync.store.columns import Columns, columns_between, columns_of, own_column_names
@@ -27,9 +28,13 @@ STRIDE = 500
 """Rows read at a time, and between two calls of `progress`."""
 
 
-def broken_invariants(reader: Reader, progress: Callable[[int, int], None] = lambda done, of: None) -> list[str]:
+def broken_invariants(reader: Reader, progress: Callable[[int, int], None] = lambda done, of: None) -> list[Fault]:
     """One sentence for everything that is wrong; empty for a sound store. `progress(done, of)` counts rows."""
-    found = [f"SQLite finds {text}" for (text,) in reader.local("pragma integrity_check") if text != "ok"]
+    found = [
+        Fault("damaged-file", "SQLite finds {text}", text=text)
+        for (text,) in reader.local("pragma integrity_check")
+        if text != "ok"
+    ]
     if found:
         return found  # what lies in a damaged file is not worth a second opinion
     known, own, made = reader.knowledge(), reader.host, reader.counter
@@ -48,38 +53,97 @@ def broken_invariants(reader: Reader, progress: Callable[[int, int], None] = lam
             components += len(clock)
             for host, counter in clock.items():
                 if host not in numbers or not _indexed(reader, numbers[host], counter, n):
-                    found.append(f"{row.id}: its component ({host}, {counter}) is not in the index")
+                    found.append(_not_indexed(row.id, host, counter))
                 if host == own and counter > made:
-                    found.append(f"{row.id}: knows write {counter} of this store, which has made {made}")
+                    found.append(
+                        Fault(
+                            "row-ahead",
+                            "{entity}: knows write {counter} of this store, which has made {made}",
+                            entity=row.id,
+                            counter=counter,
+                            made=made,
+                        )
+                    )
         progress(done, total)
     for held in kept:
-        found.append(f"{held.version.id}: in quarantine, kept as it came: {held.reason}")
+        found.append(
+            Fault(
+                "in-quarantine",
+                "{entity}: in quarantine, kept as it came: {reason}",
+                entity=held.version.id,
+                reason=held.reason,
+            )
+        )
         if held.version.hash() != held.hash:
-            found.append(f"{held.version.id}: in quarantine, and not with the hash that was stored with it")
+            found.append(
+                Fault(
+                    "wrong-hash",
+                    "{entity}: in quarantine, and not with the hash that was stored with it",
+                    entity=held.version.id,
+                )
+            )
         digest = (digest + held.weight) % MODULUS
         components += len(held.clock)
         for host, counter in held.clock.items():
             if host not in numbers or not _indexed(reader, numbers[host], counter, held.n):
-                found.append(f"{held.version.id}: its component ({host}, {counter}) is not in the index")
+                found.append(_not_indexed(held.version.id, host, counter))
     newest = reader.local("select max(n) from rows where feed > (select feed from state)")[0][0]
     if newest is not None:
-        found.append(f"row {newest} was changed after the last change that the feed knows of")
+        found.append(
+            Fault("feed-behind", "row {row} was changed after the last change that the feed knows of", row=newest)
+        )
     indexed = reader.local("select count(*) from components")[0][0]
     if indexed != components:
-        found.append(f"the index has {indexed} components, the clocks have {components}")
+        found.append(
+            Fault(
+                "wrong-index",
+                "the index has {indexed} components, the clocks have {components}",
+                indexed=indexed,
+                components=components,
+            )
+        )
     if digest.to_bytes(32, "big") != reader.digest():
-        found.append(f"the digest is {reader.digest().hex()[:16]}..., the rows give {digest:064x}"[:120])
+        stored, given = reader.digest().hex()[:16], f"{digest:064x}"[:16]
+        found.append(
+            Fault("wrong-digest", "the digest is {stored}..., the rows give {given}...", stored=stored, given=given)
+        )
     found += _broken_logs(reader)
     found += reader.host_faults()
     for host, counter in lookups.forgotten(reader).items():
         if counter > known.get(host, 0):
-            found.append(f"write {counter} of {host} was forgotten, and {known.get(host, 0)} of its writes are known")
+            found.append(
+                Fault(
+                    "forgotten-unknown",
+                    "write {counter} of {host} was forgotten, and {known} of its writes are known",
+                    counter=counter,
+                    host=host,
+                    known=known.get(host, 0),
+                )
+            )
     if known.get(own, 0) != made:
-        found.append(f"the store has made {made} writes and knows {known.get(own, 0)} of host {own}")
+        found.append(
+            Fault(
+                "wrong-counter",
+                "the store has made {made} writes and knows {known} of host {host}",
+                made=made,
+                known=known.get(own, 0),
+                host=own,
+            )
+        )
     return found
 
 
-def _broken_logs(reader: Reader) -> list[str]:
+def _not_indexed(entity: str, host: Host, counter: int) -> Fault:
+    return Fault(
+        "wrong-index",
+        "{entity}: its component ({host}, {counter}) is not in the index",
+        entity=entity,
+        host=host,
+        counter=counter,
+    )
+
+
+def _broken_logs(reader: Reader) -> list[Fault]:
     """Every component is covered by a log without holes, which ends at its last fork node (COPY-3, 30, 31)."""
     found = []
     known, nodes = reader.knowledge(), chain.nodes(reader)
@@ -87,28 +151,50 @@ def _broken_logs(reader: Reader) -> list[str]:
     for host, log in chain.logs(reader).items():
         reach = max(known.get(host, 0), indexed.get(log.number, 0))
         if reach > log.end.end:
-            found.append(f"the chain of {host} ends at {log.end.end}, and {reach} of its writes have been heard of")
+            found.append(
+                Fault(
+                    "broken-chain",
+                    "the chain of {host} ends at {end}, and {reach} of its writes have been heard of",
+                    host=host,
+                    end=log.end.end,
+                    reach=reach,
+                )
+            )
         found += _broken_log(reader, host, log, nodes)
     return found
 
 
-def _broken_log(reader: Reader, host: Host, log: Log, nodes: frozenset[bytes]) -> list[str]:
+def _broken_log(reader: Reader, host: Host, log: Log, nodes: frozenset[bytes]) -> list[Fault]:
     expected, first = log.end.first, log.end.first
     for begins, segment in reader.local(
         "select first, segment from chain where host = ? order by first", (log.number,)
     ):
         if begins != expected or not segment or len(segment) % VALUE_BYTES:
-            return [f"the chain of {host} has a hole or an overlap at {min(begins, expected)}"]
+            return [
+                Fault(
+                    "broken-chain",
+                    "the chain of {host} has a hole or an overlap at {counter}",
+                    host=host,
+                    counter=min(begins, expected),
+                )
+            ]
         expected = begins + len(segment) // VALUE_BYTES
         inner = segment if expected <= log.end.end else segment[:-VALUE_BYTES]
         if any(inner[at : at + VALUE_BYTES] in nodes for at in range(0, len(inner), VALUE_BYTES)):
-            return [f"the chain of {host} goes on behind a fork node"]
+            return [Fault("broken-chain", "the chain of {host} goes on behind a fork node", host=host)]
     before = chain.value_at(reader, log.parent, first - 1) if log.parent else None
     if log.parent and before not in nodes:
-        return [f"the chain of {host} does not begin at a fork node of {log.parent}"]
+        return [
+            Fault(
+                "broken-chain",
+                "the chain of {host} does not begin at a fork node of {parent}",
+                host=host,
+                parent=log.parent,
+            )
+        ]
     begun = chain.value_at(reader, host, first)
     if log.parent and (begun is None or branch_name(begun) != host):
-        return [f"the chain of {host} does not begin with the value that names it"]
+        return [Fault("broken-chain", "the chain of {host} does not begin with the value that names it", host=host)]
     return []
 
 
@@ -155,30 +241,62 @@ def _after(reader: Reader, last: int, limit: int = STRIDE) -> list[_Row]:
 
 def _broken_row(
     schema: StoreSchema, row: Version, stored_hash: bytes, marked: bool, conflicted: bool, columns: Columns
-) -> list[str]:
+) -> list[Fault]:
     found = []
     if row.hash() != stored_hash:
-        found.append(f"{row.id}: its content does not have the hash that was stored with it")
+        found.append(
+            Fault("wrong-hash", "{entity}: its content does not have the hash that was stored with it", entity=row.id)
+        )
     try:
         entity: Entity = version.open_foreign(row)
     except BadVersion as error:
-        return [*found, f"{row.id}: {error}"]
+        return [*found, _impossible(row.id, error)]
     if marked == version.adds_to_digest(entity):
-        found.append(f"{row.id}: is {'' if marked else 'not '}marked as a clean tombstone")
+        found.append(
+            Fault("wrong-mark", "{entity}: is marked as a clean tombstone", entity=row.id)
+            if marked
+            else Fault("wrong-mark", "{entity}: is not marked as a clean tombstone", entity=row.id)
+        )
     if conflicted != has_conflict(entity):
-        found.append(f"{row.id}: is {'' if conflicted else 'not '}marked as in conflict")
+        found.append(
+            Fault("wrong-mark", "{entity}: is marked as in conflict", entity=row.id)
+            if conflicted
+            else Fault("wrong-mark", "{entity}: is not marked as in conflict", entity=row.id)
+        )
     try:
         expected = columns_of(schema, entity)
     except BadVersion as error:
-        return [*found, str(error)]
+        return [*found, _impossible(row.id, error)]
     if columns.table != expected.table:
-        return [*found, f"{row.id}: lies in {columns.table}, and its place is {expected.table}"]
+        return [
+            *found,
+            Fault(
+                "wrong-column",
+                "{entity}: lies in {table}, and its place is {expected}",
+                entity=row.id,
+                table=columns.table,
+                expected=expected.table,
+            ),
+        ]
     names = (*own_column_names(schema, expected.table), "created_at", "updated_at", "deleted_at")
     return found + [
-        f"{row.id}: its column {name} says {stored!r}, its document {said!r}"
-        for name, stored, said in zip(names, columns[1:], expected[1:], strict=True)
-        if stored != said
+        Fault(
+            "wrong-column",
+            "{entity}: its column {name} says {stored}, its document {document}",
+            entity=row.id,
+            name=name,
+            stored=repr(stored),
+            document=repr(document),
+        )
+        for name, stored, document in zip(names, columns[1:], expected[1:], strict=True)
+        if stored != document
     ]
+
+
+def _impossible(entity: str, error: BadVersion) -> Fault:
+    return Fault(
+        "impossible-row", "{entity}: no correct program can have written it ({error})", entity=entity, error=error
+    )
 
 
 def _stood_for(kept: list[Kept], row: Version) -> bool:

@@ -24,6 +24,7 @@ from lottisync.causality.chain import VALUE_BYTES
 from lottisync.causality.digest import sha256
 from lottisync.causality.vector_clock import Host
 from lottisync.entities import canonical
+from lottisync.problem import Fault
 
 MODULUS = 2**256
 """The marks, and the heads, are added modulo this."""
@@ -213,7 +214,7 @@ def _put(clock: dict[Host, int], host: Host, counter: int) -> None:
         clock.pop(host, None)
 
 
-def faults(connection: apsw.Connection, own: Host, marks: bytes) -> list[str]:
+def faults(connection: apsw.Connection, own: Host, marks: bytes) -> list[Fault]:
     """One sentence for each host whose numbers are not what follows from the other tables."""
     kept: list[Any] = connection.execute("select host, mark, known, reach, log_end, value from hosts").fetchall()
     follows = dict(_found_again(connection))
@@ -221,12 +222,20 @@ def faults(connection: apsw.Connection, own: Host, marks: bytes) -> list[str]:
     for host, marked, *numbers in kept:
         there, right = Numbers(*numbers), follows[host]
         if mark(host, there) != marked:
-            found.append(f"the numbers of host {host} do not have the hash that was stored with them")
+            found.append(
+                Fault(
+                    "wrong-host", "the numbers of host {host} do not have the hash that was stored with them", host=host
+                )
+            )
         elif host != own and (there._replace(reach=0) != right._replace(reach=0) or there.reach < right.reach):
-            found.append(f"the numbers of host {host} do not follow from its chain and the index")
+            found.append(
+                Fault("wrong-host", "the numbers of host {host} do not follow from its chain and the index", host=host)
+            )
     total = sum(int.from_bytes(marked, "big") for _, marked, *_ in kept) % MODULUS
     if total != int.from_bytes(marks, "big"):
-        found.append("the hashes of what is kept of the hosts do not add up to the sum that was stored")
+        found.append(
+            Fault("wrong-host", "the hashes of what is kept of the hosts do not add up to the sum that was stored")
+        )
     return found
 
 

@@ -14,6 +14,7 @@ from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Damaged, Version
 from lottisync.entities.view import Kind, T, view_stored, views_stored
+from lottisync.problem import Fault
 from lottisync.store import known_hosts, quarantine, tables
 from lottisync.store.known_hosts import KnownHosts, Latest, OwnHost
 from lottisync.store.quarantine import Kept
@@ -143,7 +144,7 @@ class Reader:
         own = OwnHost(Host(host), counter, bytes(value or b""), bytes(digest), bytes(marks), forks, bool(forgets))
         return own, found
 
-    def host_faults(self) -> list[str]:
+    def host_faults(self) -> list[Fault]:
         """What is wrong with the numbers that are kept of the hosts."""
         ((host, marks),) = self._rows("select host, marks from state")
         return known_hosts.faults(self._connection, Host(host), marks)

@@ -24,7 +24,7 @@ from lottisync.entities.entity import DELETED_AT, Entity, has_conflict
 from lottisync.entities.registers import Registers, lookup
 from lottisync.entities.schema import EntityType, StoreSchema
 from lottisync.entities.version import Version
-from lottisync.problem import Problem
+from lottisync.problem import Fault, Problem
 from lottisync.store import damage, known_hosts
 from lottisync.store.columns import (
     CREATED_AT,
@@ -183,7 +183,7 @@ class Rows(Reader):
         if marks is not None:
             self._moment, self._marks, self.changed = self._moment + 1, marks, True
 
-    def host_faults(self) -> list[str]:
+    def host_faults(self) -> list[Fault]:
         self.finish()
         return super().host_faults()
 
