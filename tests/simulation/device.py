@@ -64,7 +64,9 @@ class Kept:
     def observe(self, reference: Reference, written: ByValue, spared: Container[tuple[str, str]]) -> None:
         """Note what is shown now that was not before, and what the store says of itself."""
         with self.store.reading() as reader:
-            said = LocalState(reader).have
+            said = LocalState(reader)
+            self.summary, nodes = said.summary, sorted(said.nodes)
+            self.knowledge = {host: known for host, known in said.knowledge.items() if known}
             self.chains = _chains(reader)
             for change in reader.changes(self.feed, 1_000_000):
                 self.feed = max(self.feed, change.feed)
@@ -76,12 +78,10 @@ class Kept:
                 if self._is_revived(held, written):
                     reference.revived |= self.seen[change.id]
             self.acknowledged = acknowledged(reader)
-            self.roots = chain.roots(reader) if said.nodes else {}
+            self.roots = chain.roots(reader) if nodes else {}
             self.millis = int(reader.local("select millis from state")[0][0])
-        self.summary = said.summary
-        self.knowledge = {host: log.known for host, log in said.hosts.items() if log.known}
-        if said.nodes != self.nodes:  # what was read under old names would not say any more what was seen
-            self.nodes = said.nodes
+        if nodes != self.nodes:  # what was read under old names would not say any more what was seen
+            self.nodes = nodes
             self.looks.clear()
 
     def _is_revived(self, held: entity.Entity | None, written: ByValue) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Container, Iterable, Sequence
 from itertools import combinations
 
 from tests.simulation.device import ByValue, Device, Kept
+from tests.simulation.pool import looking_through
 from tests.simulation.reference import Broken, Found, Reference
 
 from lottisync.causality.hlc import MAX_DRIFT_MILLIS
@@ -88,7 +89,7 @@ def sound(devices: Iterable[Device], spared: Container[tuple[str, str]]) -> None
     """What a store keeps twice is the same in both places. The quarantine holds only what a device has lied about."""
     for device in devices:
         for name, kept in device.kept.items():
-            with kept.store.reading() as reader:
+            with looking_through(kept.store) as reader:
                 found = broken_invariants(reader)
             for one in found:
                 entity, _, wrong = one.partition(": ")

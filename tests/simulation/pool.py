@@ -4,10 +4,11 @@ schedule does with it.
 The contents of a store are read and written as data (`Contents`), table by table. So a backup, a copy and a device
 that is switched off cost nothing but their rows, and a store that was used is as empty as a new one."""
 
+import contextlib
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -18,6 +19,9 @@ import apsw
 from lottisync.causality.vector_clock import Host
 from lottisync.daemon.stores import STORES
 from lottisync.entities.schema import StoreSchema
+from lottisync.store.database import connect
+from lottisync.store.known_hosts import Latest
+from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
 SCHEMAS: dict[str, StoreSchema] = {schema.name: schema for schema in STORES}
@@ -27,6 +31,10 @@ CHECKPOINT_PAGES = 500
 Mint = Callable[[], Host]
 Contents = dict[str, list[tuple[Any, ...]]]
 """Table -> its rows."""
+Keeper = apsw.Connection
+"""A second connection to the file of a store, for what the simulation itself reads and writes of it. SQLite's prepared
+statements are kept in a ring that each use turns by one: on the store's own connection those of the simulation, which
+are used seldom, would have to be prepared again each time."""
 
 
 def memory() -> str | None:
@@ -85,6 +93,7 @@ class Pool:
         self._folder = where
         self._made = 0
         self._free: dict[str, list[Store]] = defaultdict(list)
+        self._keepers: dict[Path, Keeper] = {}
 
     def take(self, name: str, contents: Contents, mint: Mint) -> Store:
         """A store that holds just that."""
@@ -92,8 +101,12 @@ class Pool:
             used = self._free[name].pop()
         except IndexError:
             used = self._open(name)
-        fill(used, contents)
+        fill(self._keepers[used.file], contents)
         return _around(used, mint)
+
+    def keeper(self, store: Store) -> Keeper:
+        """The store's own connection if it is not of this pool, since it lies on a disk that may fail."""
+        return self._keepers.get(store.file, store._connection)
 
     def again(self, store: Store, mint: Mint) -> Store:
         """The same store after its program has died. What was not committed is gone, and the old object can no
@@ -110,7 +123,9 @@ class Pool:
         where.mkdir()
         Store.create(where / f"{name}.sqlite", SCHEMAS[name], lambda: Host("0" * 16)).close()
         store = Store.open(where / f"{name}.sqlite", SCHEMAS[name], lambda: Host("0" * 16), detect="late")
-        store._connection.execute(f"pragma wal_autocheckpoint={CHECKPOINT_PAGES}").fetchall()
+        keeper = self._keepers[store.file] = connect(store.file)
+        for connection in (store._connection, keeper):
+            connection.execute(f"pragma wal_autocheckpoint={CHECKPOINT_PAGES}").fetchall()
         return store
 
     def give_back(self, store: Store) -> None:
@@ -139,9 +154,19 @@ def _closed() -> apsw.Connection:
 
 def contents_of(store: Store) -> Contents:
     """What was committed in a store."""
-    return {
-        table: store._connection.execute(f"select * from {table}").fetchall() for table in _tables(store.schema.name)
-    }
+    keeper = pool().keeper(store)
+    return {table: keeper.execute(f"select * from {table}").fetchall() for table in _tables(store.schema.name)}
+
+
+@contextlib.contextmanager
+def looking_through(store: Store) -> Iterator[Reader]:
+    """What was committed in a store, to look through all of it."""
+    keeper = pool().keeper(store)
+    keeper.execute("begin").fetchall()
+    try:
+        yield Reader(store.schema, keeper, Latest())
+    finally:
+        keeper.execute("rollback").fetchall()
 
 
 @cache
@@ -153,9 +178,8 @@ def _tables(name: str) -> tuple[str, ...]:
     return tuple(str(table) for (table,) in rows)
 
 
-def fill(store: Store, contents: Contents) -> None:
+def fill(connection: apsw.Connection, contents: Contents) -> None:
     """Replace all that a store holds by these contents."""
-    connection = store._connection
     connection.execute("begin immediate").fetchall()
     for table, rows in contents.items():
         connection.execute(f"delete from {table}").fetchall()

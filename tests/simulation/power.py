@@ -40,7 +40,7 @@ class Disk:
         """A new store that holds just that."""
         (self._folder / f"{name}.sqlite").write_bytes(blank(name))
         store = self.open(name, mint)
-        fill(store, contents)
+        fill(store._connection, contents)
         self._vfs.begin()
         return store
 

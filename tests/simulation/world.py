@@ -288,7 +288,7 @@ class World:
         return host
 
     def _stranger(self, tx: Merge, hosts: Iterable[Host]) -> Host | None:
-        return next((host for host in hosts if not {host, chain.root(tx, host)} & self._owned), None)
+        return next((h for h in hosts if h not in self._owned and chain.root(tx, h) not in self._owned), None)
 
     def _add(self) -> Device:
         device = Device.new(len(self.devices), self.schedule.stores, self._environment, on_disk=self.schedule.disks)

@@ -17,6 +17,8 @@ from lottisync.protocol.framing import frame as framed
 from lottisync.store import chain, forgetting, fork
 from lottisync.store.check import broken_invariants
 from lottisync.store.reader import ChangeToken
+from lottisync.store.store import Store
+from lottisync.sync.agreement import Agreement
 from lottisync.sync.conversation import Conversation, next_group
 from lottisync.sync.event import PeerChanged, words
 from lottisync.sync.peer import Receiving, per_second
@@ -201,6 +203,37 @@ def test_sync_7_stores_that_do_not_know_the_same_are_not_said_to_differ(pair: li
     talk.close()
     assert a.state() == b.state()
     assert [a.reports, b.reports] == [[], []]
+
+
+def test_sync_1100_what_was_written_since_the_last_look_is_said(pair: list[Member]) -> None:
+    """By this connection, by another one, and what changes neither the knowledge nor the content."""
+    a, _ = pair
+    store = a.stores["journal"]
+    a.put("t1", "by this one")
+    agreement = Agreement("journal", store)
+    first = agreement.want()
+    assert agreement.want() == first
+    a.put("t2", "by this one")
+    second = agreement.want()
+    assert second.hosts != first.hosts
+    other = Store.open(store.file, store.schema, lambda: Host("f" * 16), detect="late")
+    with other.transaction(a.now, HIGH) as tx:
+        tx.put("t3", "task", {"title": "by another one"})
+    third = agreement.want()
+    assert third.hosts != second.hosts
+    with other.transaction(a.now, None) as tx:
+        forgetting.forget(tx, {tx.host: 1})
+    other.close()
+    assert agreement.want().forgotten != third.forgotten
+
+
+def test_sync_1100_what_was_read_is_not_read_again_while_nothing_is_written(pair: list[Member]) -> None:
+    """A meeting asks several times in a row what a store has."""
+    agreement = Agreement("journal", pair[0].stores["journal"])
+    with pair[0].stores["journal"].reading() as reader:
+        found = agreement.here(reader)
+    with pair[0].stores["journal"].reading() as reader:
+        assert agreement.here(reader) is found
 
 
 def test_sync_65_a_comparison_takes_no_version_beyond_the_chains(pair: list[Member]) -> None:

@@ -88,6 +88,14 @@ class ChangeToken(NamedTuple):
     """How many fork nodes are known."""
 
 
+class FileMoment(NamedTuple):
+    """Of one connection to a file: after everything that is written to the file it is another one. `version` says so of
+    what other connections and programs write, `changes` of what this one writes."""
+
+    version: int
+    changes: int
+
+
 class Overwritten(NamedTuple):
     """A write that another one replaced: what it was, and the dot that came after it ('' and 0 if unknown)."""
 
@@ -135,6 +143,9 @@ class Reader:
         return ChangeToken(
             *self._rows("select host, counter, digest, marks, (select count(*) from forks) from state")[0]
         )
+
+    def file_moment(self) -> FileMoment:
+        return FileMoment(int(self._rows("pragma data_version")[0][0]), self._connection.total_changes())
 
     def hosts(self) -> tuple[OwnHost, KnownHosts]:
         """What is known of the own host, and of all others."""

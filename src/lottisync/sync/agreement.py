@@ -23,7 +23,7 @@ from lottisync.causality.vector_clock import Clock, Host
 from lottisync.protocol import message as m
 from lottisync.store import chain, fork
 from lottisync.store.known_hosts import KnownHosts, ReadPoint
-from lottisync.store.reader import ChangeToken, Reader
+from lottisync.store.reader import ChangeToken, FileMoment, Reader
 from lottisync.store.store import Store
 from lottisync.sync.local_state import HeldDot, LocalState
 
@@ -119,11 +119,20 @@ class Agreement:
         self._search: _Search | None = None
         self._cached: tuple[ChangeToken, m.Summary] | None = None
         self._upheld: ReadPoint | None = None
+        self._here: tuple[FileMoment, LocalState] | None = None
+
+    def here(self, reader: Reader) -> LocalState:
+        """What the store has. What was read before is read again only if anything was written to the file since: two
+        that meet ask for it several times in a row."""
+        moment = reader.file_moment()
+        if self._here is None or self._here[0] != moment:
+            self._here = moment, LocalState(reader)
+        return self._here[1].read_by(reader)
 
     def want(self) -> m.Have:
         """What to say of this store now. From here on the other may count on it."""
         with self._store.reading() as reader:
-            return self.say(LocalState(reader).have)
+            return self.say(self.here(reader).have)
 
     def say(self, have: m.Have) -> m.Have:
         self.said, self._upheld = have, None
@@ -222,7 +231,7 @@ class Agreement:
         """Compare what the peer says it has with this store. Returns what to ask or answer."""
         self.theirs = self.settled = self._search = None
         with self._store.reading() as reader:
-            here = LocalState(reader)
+            here = self.here(reader)
             strange = set(theirs.nodes) - here.nodes
             own = theirs.hosts.get(here.own.host)
             rolled_back = own is not None and own.end > here.own.counter
@@ -234,10 +243,10 @@ class Agreement:
                 if own is not None:
                     fork.mint_if_behind(tx, own.end)
         with self._store.reading() as reader:
-            nodes = LocalState(reader).nodes
+            here = self.here(reader)
+            nodes, logs = here.nodes, here.logs
             if set(theirs.nodes) != nodes:
                 return self._again(reader) if self.said is None or set(self.said.nodes) != nodes else []
-            logs = chain.logs(reader)
             self._search = self._difference(reader, logs, theirs)
             if self._search is None:
                 unsaid = self.said is None or set(self.said.nodes) != nodes
@@ -248,7 +257,7 @@ class Agreement:
 
     def _again(self, reader: Reader) -> list[m.Message]:
         self.refused = False
-        return [m.Want({self._name: self.say(LocalState(reader).have)})]
+        return [m.Want({self._name: self.say(self.here(reader).have)})]
 
     def _difference(self, reader: Reader, logs: Mapping[Host, chain.Log], theirs: m.Have) -> _Search | None:
         """A host of which our chain is as long as the other's, and is another one."""

@@ -26,7 +26,6 @@ from lottisync.sync.comparisons import Comparisons
 from lottisync.sync.event import AskedTooOften, Event
 from lottisync.sync.gossip import Gossip
 from lottisync.sync.incoming import Strangers, Unacceptable
-from lottisync.sync.local_state import LocalState
 from lottisync.sync.parties import Parties
 from lottisync.sync.peer_status import PeerStatus
 from lottisync.sync.rounds_in import InRound, RoundsIn
@@ -84,7 +83,7 @@ class Exchange:
         summaries, known = {}, {}
         for name, agreement in self._parties.agreements.items():
             with self._parties.stores[name].reading() as reader:
-                own = LocalState(reader)
+                own = agreement.here(reader)
                 summaries[name] = agreement.say(own.have).summary
                 known[name] = self._gossip.known(reader, own.knowledge)
         return m.Hello(

@@ -36,6 +36,11 @@ class LocalState:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
+    def read_by(self, reader: Reader) -> "LocalState":
+        """The same, where this reader reads what was not asked for yet: nothing was written in between."""
+        self._reader = reader
+        return self
+
     @_ReadOnce
     def change_token(self) -> ChangeToken:
         own = self.own
