@@ -176,6 +176,45 @@ def test_relay_831_what_was_replaced_at_a_server_is_noticed_by_its_number(server
     at(server, work)
 
 
+def test_relay_1120_what_another_device_deletes_meanwhile_hides_nothing_in_a_list(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-1120: the relay showed none of a device's log for one look, and devices said that it had gone back."""
+    some = jetstream._some
+
+    async def work(relay: JetStream) -> None:
+        other = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        for number in (1, 2):
+            await other.put(message(number))
+            await other.put(message(number, "state"))
+
+        async def meanwhile(listing: JetStreamContext.PullSubscription, count: int) -> list[Msg]:
+            await other.purge(Purge(LANE, "state", 2))
+            return await some(listing, count)
+
+        monkeypatch.setattr(jetstream, "_some", meanwhile)
+        assert set(await relay.names()) == {message(1).name, message(2).name, message(2, "state").name}
+        await other.close()
+
+    at(server, work)
+
+
+def test_relay_41_what_is_gone_already_is_deleted_without_a_word(server: Server) -> None:
+    """RELAY-41: a device that was restored from a backup may have deleted it."""
+
+    async def work(relay: JetStream) -> None:
+        other = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        for number in range(1, 200):
+            await relay.put(message(number))
+        await other.names()
+        for each in (relay, other):
+            await each.purge(Purge(LANE, "log", 199))
+            assert await each.names() == [message(199).name]
+        await other.close()
+
+    at(server, work)
+
+
 def test_relay_836_only_what_came_since_the_last_look_is_listed(server: Server) -> None:
     """RELAY-836"""
 

@@ -1,8 +1,8 @@
 """A file with corrupt pages, or on a disk that fails, met in a round: STORE-81, STORE-750, SYNC-883, REL-D7."""
 
 import contextlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import NoReturn
 
 import pytest
@@ -12,6 +12,7 @@ from tests.support.household import Member, until
 from lottisync.entities.entity import HIGH
 from lottisync.problem import Problem
 from lottisync.store.doorbell import Bell
+from lottisync.sync.engine import Engine
 from lottisync.sync.verification import State, ask, requests
 
 pytestmark = pytest.mark.anyio
@@ -56,6 +57,17 @@ async def test_rel_d7_a_corrupt_page_is_reported_once_and_the_other_stores_sync(
     assert [text for code, text in a.reports if code == "fault"] == []
 
 
+@asynccontextmanager
+async def connected(a: Member, b: Member) -> AsyncIterator[tuple[Engine, Engine]]:
+    """Both run, and are connected; the first tries a file that failed again soon."""
+    first, second = engine_of(a, again=0.02), engine_of(b)
+    async with running(second):
+        introduce(a, b, second.port)
+        async with running(first):
+            await until(lambda: b.device in first.connections, "the connection")
+            yield first, second
+
+
 @contextmanager
 def failing(member: Member) -> Iterator[None]:
     """The disk under its journal answers nothing."""
@@ -73,21 +85,17 @@ def failing(member: Member) -> Iterator[None]:
 async def test_store_750_a_store_whose_disk_fails_is_left_out_until_it_answers_again(members: list[Member]) -> None:
     """STORE-750, STORE-751, STORE-752: the others sync meanwhile, and it is said once."""
     a, b = members
-    first, second = engine_of(a, again=0.02), engine_of(b)
-    async with running(second):
-        introduce(a, b, second.port)
-        async with running(first):
-            await until(lambda: b.device in first.connections, "the connection")
-            with failing(a):
-                b.put("t", "Milk")
-                await until(lambda: "journal" in first.unusable(), "it is left out")
-                with b.stores["agent"].transaction(b.now, HIGH) as tx:
-                    tx.put("x", "agentMessage", {"text": "beside it"})
-                await until(lambda: a.stores["agent"].read("x") is not None, "the other store")
-                assert "journal" in first.unusable()
-                assert a.title("t") is None
-            await until(lambda: a.title("t") == "Milk", "it takes part again")
-            assert first.unusable() == {}
+    async with connected(a, b) as (first, _):
+        with failing(a):
+            b.put("t", "Milk")
+            await until(lambda: "journal" in first.unusable(), "it is left out")
+            with b.stores["agent"].transaction(b.now, HIGH) as tx:
+                tx.put("x", "agentMessage", {"text": "beside it"})
+            await until(lambda: a.stores["agent"].read("x") is not None, "the other store")
+            assert "journal" in first.unusable()
+            assert a.title("t") is None
+        await until(lambda: a.title("t") == "Milk", "it takes part again")
+        assert first.unusable() == {}
     codes = [(code, text) for code, text in a.reports if code in ("failed", "works-again", "fault")]
     assert [code for code, _ in codes] == ["failed", "works-again"], codes
 
@@ -97,33 +105,29 @@ async def test_sync_884_a_store_that_is_left_out_is_not_shown_as_one_that_a_devi
 ) -> None:
     """SYNC-883, SYNC-884, SYNC-885, MEND-880: both said that the other one, or this one, does not have it."""
     a, b = members
-    first, second = engine_of(a, again=0.02), engine_of(b)
-    async with running(second):
-        introduce(a, b, second.port)
-        async with running(first):
-            await until(lambda: b.device in first.connections, "the connection")
-            with failing(a):
-                b.put("t", "Milk")
-                await until(lambda: any(code == "stores-differ" for code, _ in b.reports), "the other side knows")
-                (there,) = await second.snapshot()
-                await until(lambda: b.device in first.connections, "the next connection")
-                (here,) = await first.snapshot()
-                assert (here.only_here, here.only_there, here.failing_there) == ([], [], [])
-                assert (there.only_here, there.only_there, there.failing_there) == ([], [], ["journal"])
-                assert "journal" not in there.in_step
-                for asker, other in ((a, b), (b, a)):
-                    with contextlib.closing(Bell(asker.folder / "bells", "verify-milk")):
-                        ask(asker.stores["space"], "verify-milk", [(other.device, "journal")], asker.now)
-                        await until(
-                            lambda asker=asker: (
-                                [one.state for one in requests(asker.stores["space"])]  # type: ignore[misc]
-                                == [State.LEFT_OUT]
-                            ),
-                            "what was asked for ends",
-                        )
-            await until(lambda: a.title("t") == "Milk", "it takes part again")
+    async with connected(a, b) as (first, second):
+        with failing(a):
+            b.put("t", "Milk")
+            await until(lambda: any(code == "stores-differ" for code, _ in b.reports), "the other side knows")
             (there,) = await second.snapshot()
-            assert there.failing_there == []
+            await until(lambda: b.device in first.connections, "the next connection")
+            (here,) = await first.snapshot()
+            assert (here.only_here, here.only_there, here.failing_there) == ([], [], [])
+            assert (there.only_here, there.only_there, there.failing_there) == ([], [], ["journal"])
+            assert "journal" not in there.in_step
+            for asker, other in ((a, b), (b, a)):
+                with contextlib.closing(Bell(asker.folder / "bells", "verify-milk")):
+                    ask(asker.stores["space"], "verify-milk", [(other.device, "journal")], asker.now)
+                    await until(
+                        lambda asker=asker: (
+                            [one.state for one in requests(asker.stores["space"])]  # type: ignore[misc]
+                            == [State.LEFT_OUT]
+                        ),
+                        "what was asked for ends",
+                    )
+        await until(lambda: a.title("t") == "Milk", "it takes part again")
+        (there,) = await second.snapshot()
+        assert there.failing_there == []
     said = [text for code, text in b.reports if code == "stores-differ"]
     assert all("leaves out journal, because it cannot use the file there: everything else" in text for text in said)
     assert [text for code, text in a.reports if code == "stores-differ"] == []

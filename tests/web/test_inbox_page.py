@@ -11,6 +11,13 @@ from lottisync.journal import tasks
 from lottisync.review.precedence import PERSON
 
 
+def estimate_waits(visitor: Visitor) -> tuple[str, str]:
+    """An estimate of 90 minutes awaits a verdict: the row's name, and the digest of what it shows."""
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
+    [row] = visitor.rows(visitor.get("/inbox"))
+    return row
+
+
 def test_web_20_a_card_groups_what_waits_and_counts_it(visitor: Visitor) -> None:
     """S1-41, S1-35, S1-69: Status, Checklist, Estimates and dates, each with its count."""
     propose(visitor.home, *PROPOSED)
@@ -105,8 +112,7 @@ def test_web_21_the_last_decided_row_stays_until_the_page_is_left(visitor: Visit
 
 
 def test_web_22_a_verdict_on_what_has_changed_is_refused_with_a_fresh_picture(visitor: Visitor) -> None:
-    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
-    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    item, shown = estimate_waits(visitor)
     with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
         tasks.edit_task(tx, TASK, {"estimate": 45})
     page = visitor.decide(item, shown, "confirm", 409)
@@ -120,16 +126,14 @@ def test_web_22_a_verdict_on_what_has_changed_is_refused_with_a_fresh_picture(vi
 
 
 def test_web_22_a_verdict_without_a_digest_is_refused(visitor: Visitor) -> None:
-    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
-    [(item, _)] = visitor.rows(visitor.get("/inbox"))
+    item, _ = estimate_waits(visitor)
     for verdict in ("confirm", "reject", "defer", "edit", "undo", "keep"):
         visitor.decide(item, "", verdict, 409)
     assert visitor.task.estimate == 30
 
 
 def test_web_23_an_edited_proposal_is_confirmed_as_edited(visitor: Visitor) -> None:
-    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
-    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    item, shown = estimate_waits(visitor)
     visitor.decide(item, shown, "edit", arg_minutes="120")
     assert visitor.task.estimate == 120
 
@@ -146,16 +150,14 @@ def test_jour_600_a_status_is_edited_to_done(visitor: Visitor) -> None:
 
 
 def test_web_23_an_edit_that_the_tool_does_not_take_changes_nothing(visitor: Visitor) -> None:
-    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
-    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    item, shown = estimate_waits(visitor)
     page = visitor.decide(item, shown, "edit", 409, arg_minutes="a while")
     assert "Could not be done" in page
     assert visitor.task.estimate == 30
 
 
 def test_web_24_what_is_put_off_is_set_apart(visitor: Visitor) -> None:
-    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
-    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    item, shown = estimate_waits(visitor)
     visitor.decide(item, shown, "defer")
     visitor.now = lambda real=visitor.now: real() + 60_000  # type: ignore[misc]
     page = visitor.get("/inbox")
@@ -245,8 +247,7 @@ def decided_elsewhere(visitor: Visitor, **differently: Any) -> None:
 
 
 def test_web_504_a_contested_row_says_what_each_device_decided(visitor: Visitor) -> None:
-    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
-    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    item, shown = estimate_waits(visitor)
     visitor.decide(item, shown, "confirm")
     decided_elsewhere(visitor, verdict="rejected", reason="It takes longer.")
     page = visitor.get("/inbox")
@@ -288,8 +289,7 @@ def test_web_1022_the_buttons_of_a_contested_row_name_what_they_stand_for(
 
 def test_web_1022_a_contested_row_keeps_the_value_that_was_typed(visitor: Visitor) -> None:
     """WEB-1022: an edit took effect, and another device confirmed what was proposed."""
-    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
-    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    item, shown = estimate_waits(visitor)
     visitor.decide(item, shown, "edit", arg_minutes="120")
     decided_elsewhere(visitor, edited=False, **{"args/minutes": 90})
     page = visitor.get("/inbox")
@@ -301,8 +301,7 @@ def test_web_1022_a_contested_row_keeps_the_value_that_was_typed(visitor: Visito
 
 def test_web_1027_what_is_contested_counts_as_what_waits(visitor: Visitor) -> None:
     """WEB-1027: in its group and at the foot of its card, as in the title."""
-    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
-    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    item, shown = estimate_waits(visitor)
     visitor.decide(item, shown, "confirm")
     decided_elsewhere(visitor, verdict="rejected", reason="It takes longer.")
     page = visitor.get("/inbox")
@@ -316,8 +315,7 @@ def test_web_1027_what_is_contested_counts_as_what_waits(visitor: Visitor) -> No
 def test_web_1024_a_decided_row_says_the_value_that_took_effect(visitor: Visitor) -> None:
     """WEB-1024: an edit is confirmed as edited; what was proposed took no effect. Activity and the task's page say the
     same."""
-    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
-    [(item, shown)] = visitor.rows(visitor.get("/inbox"))
+    item, shown = estimate_waits(visitor)
     page = visitor.decide(item, shown, "edit", arg_minutes="120", since=visitor.now())
     said = re.findall(r'<p id="said"[^>]*>([^<]+)<', page)
     assert said == ["Confirmed: Set estimate to 120 minutes"]

@@ -326,7 +326,7 @@ def spent(reader: Reader, agent_id: str) -> dict[str, TokenUsage]:
 
 
 def natural(value: object) -> int:
-    """A number of tokens; 0 for what another program has written there that is none."""
+    """A number of tokens; 0 for anything else that another program has written there."""
     return value if isinstance(value, int) and value > 0 else 0
 
 

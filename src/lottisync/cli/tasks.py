@@ -63,8 +63,8 @@ def show_task(terminal: Terminal, task_id: str) -> None:
 
 
 class _Beside(NamedTuple):
-    """What is known of a task beside its page: what it is linked with, the name of its category, and why no model is
-    told of it."""
+    """What is known of a task beside its page: what it is linked with, the name of its category, and why no model sees
+    it."""
 
     linked: Sequence[LinkedTask]
     category: str

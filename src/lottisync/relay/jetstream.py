@@ -31,6 +31,8 @@ AGE_SECONDS = 90 * 24 * 3_600
 """After this time a relay forgets a message."""
 DUPLICATE_SECONDS = 120.0
 LISTED_TOGETHER = 256
+DELETED_TOGETHER = 64
+"""Requests that are under way at once: a server far away answers each after a while."""
 LISTING_SECONDS = 0.5
 """For which messages of a list are waited for, before it is asked how many are left."""
 STORED_WITHIN = (0.02, 0.1, 0.5, 1.0)
@@ -38,6 +40,8 @@ STORED_WITHIN = (0.02, 0.1, 0.5, 1.0)
 COPIED_WITHIN = (0.02, 0.1, 0.5)
 """The same, for which a copy of a stream may lack what its leader has acknowledged."""
 WRONG_LAST_SEQUENCE = 10_071
+NO_SUCH_MESSAGE = frozenset({10_037, 10_043, 10_057})
+"""What a server says of a message that is gone: not found, no such number, not deleted."""
 
 
 class _Position(NamedTuple):
@@ -55,7 +59,7 @@ class JetStream:
         self._stream = f"LS-{setting.space.hex()}"
         self._tag = tag
         self._positions: dict[Name, _Position] = {}
-        self._last = 0
+        self._last = self._probed = 0
         self._heard: set[Name] = set()
         """What was published, as the server has passed it on: it may be stored a moment later."""
         self._copied_within: tuple[float, ...] = ()
@@ -238,13 +242,26 @@ class JetStream:
         self._positions[name] = position
 
     async def purge(self, purge: Purge) -> None:
-        subject = self._subject(purge.lane, purge.channel)
-        kept = [
-            position.sequence
-            for name, position in self._positions.items()
-            if (name.lane, name.channel) == (purge.lane, purge.channel) and name.number >= purge.below
+        """Message by message: where a whole subject is purged, a server leaves out of a list that another device is
+        reading what lies before the rest of that subject (RELAY-1120; seen with 2.9)."""
+        gone = [
+            name
+            for name in self._positions
+            if (name.lane, name.channel) == (purge.lane, purge.channel) and name.number < purge.below
         ]
-        await self._context.purge_stream(self._stream, seq=min(kept, default=None), subject=subject)
+        for first in range(0, len(gone), DELETED_TOGETHER):
+            some = gone[first : first + DELETED_TOGETHER]
+            await asyncio.gather(*(self._delete(self._positions[name].sequence) for name in some))
+            for name in some:
+                del self._positions[name]
+
+    async def _delete(self, sequence: int) -> None:
+        """It may be gone already."""
+        try:
+            await self._context.delete_msg(self._stream, sequence)
+        except APIError as error:
+            if error.err_code not in NO_SUCH_MESSAGE:
+                raise
 
     # -- what a person asks for
 
@@ -260,7 +277,7 @@ class JetStream:
 
     async def probe(self) -> None:
         """Publish one small message that no device reads."""
-        await self._context.publish(self._probe, b"lottisync", stream=self._stream)
+        self._probed = (await self._context.publish(self._probe, b"lottisync", stream=self._stream)).seq
 
     async def stored_at(self) -> float:
         """When the server has stored it, by its clock (seconds since 1970)."""
@@ -269,7 +286,7 @@ class JetStream:
 
     async def unprobe(self) -> None:
         """Delete it again."""
-        await self._context.purge_stream(self._stream, subject=self._probe)
+        await self._delete(self._probed)
 
     @property
     def _probe(self) -> str:

@@ -35,7 +35,7 @@ PUBLISH = (
     "ls.>",
     "$JS.API.STREAM.INFO.*",
     "$JS.API.STREAM.CREATE.*",
-    "$JS.API.STREAM.PURGE.*",
+    "$JS.API.STREAM.MSG.DELETE.*",
     "$JS.API.CONSUMER.>",
     "$JS.API.DIRECT.GET.>",
 )

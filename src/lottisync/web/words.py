@@ -87,7 +87,7 @@ def minutes(count: int | None) -> str:
 
 
 def day(text: str) -> str:
-    """`2026-11-27` -> `Fri 27 Nov 2026`; what is no day stays as it is."""
+    """`2026-11-27` -> `Fri 27 Nov 2026`; a text that is not a day stays as it is."""
     try:
         found = date.fromisoformat(text)
     except ValueError:
@@ -97,7 +97,7 @@ def day(text: str) -> str:
 
 
 def instant(text: str) -> str:
-    """A day and a time; what is none stays as it is."""
+    """A day and a time; a text that is not an instant stays as it is."""
     try:
         at = there(millis(text))
     except (ValueError, OverflowError):
@@ -106,7 +106,7 @@ def instant(text: str) -> str:
 
 
 def exact(text: str) -> str:
-    """A day and a time to the second, with the zone; what is none stays as it is."""
+    """A day and a time to the second, with the zone; a text that is not an instant stays as it is."""
     try:
         at = there(millis(text))
     except (ValueError, OverflowError):
