@@ -233,6 +233,19 @@ def test_agent70_the_budget_follows_what_the_server_counts(laptop: Device) -> No
     assert made.budget.message < Budget().message // 2
 
 
+@pytest.mark.parametrize("odd", [[[]], {"a": 1}, 7, None], ids=repr)
+def test_agent_1060_a_model_that_is_no_text_ends_no_wake(laptop: Device, odd: Any) -> None:
+    """AGENT-70, REL-D12: `agent wake` ended in a TypeError. The rate is kept, and is read by the next wake."""
+    laptop.add_task()
+    ident = laptop.add_agent()
+    with laptop.agents.transaction(laptop.now(), HIGH) as tx:
+        tx.put(ident, "agent", {"config/model": odd})
+    for turn in ("1", "2"):
+        assert laptop.wake(ident, ScriptedModel(say(usage=TokenUsage(60_000, 1))), turn=turn).turns == 1
+    made = context.read(laptop.journal, laptop.agents, ident, laptop.now())
+    assert made.budget.message < Budget().message // 2
+
+
 # -- what the model itself said
 
 LONG = st.sampled_from(["", "Done.", CHINESE * 8_000, "<" * 80_000, '"\\' * 40_000, "\0" * 5_000])

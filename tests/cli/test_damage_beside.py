@@ -157,6 +157,20 @@ def test_ent_1000_a_reminder_that_is_no_instant_hides_no_other(home: Path, odd: 
     assert run_here("status", home=home).code == 0
 
 
+@pytest.mark.parametrize("odd", [5, "soon", {"a": 1}, [[[]]], "2026-12-01"])
+def test_ent_1000_a_timer_that_is_no_instant_hides_no_other(home: Path, odd: Any) -> None:
+    """ENT-1000: `agent show` ended in a TypeError."""
+    with_agents(home)
+    at = "2099-03-01T07:00:00.000Z"
+    with opened(home) as device, device.agent.transaction(clock.now(), HIGH) as tx:
+        tx.put("agent-a", "agent", {"timers/odd": odd, "timers/person": at})
+        tx.link("agent_task", "agent-a", "task-a")
+    assert run_here("agent", "show", "task-a", "--json", home=home).json["timers"] == {"person": at}
+    shown = run_here("agent", "show", "task-a", home=home)
+    assert (shown.code, shown.err) == (0, "")
+    assert "person at 2099-03-01" in shown.out
+
+
 @pytest.mark.parametrize("odd", [5, True, None, "x", {"a": 1}, [[[]]], [None, "x"], 2**53 - 1])
 @pytest.mark.parametrize("name", ["learnings", "lastUpdated", "title", "tldr", "estimate", "checklistProgress"])
 def test_ent_1001_what_does_not_fit_in_a_report_is_missing(home: Path, name: str, odd: Any) -> None:

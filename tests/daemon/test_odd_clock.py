@@ -9,8 +9,8 @@ from tests.support.daemons import Daemon, daemon, introduce
 
 WITH_CLOCK = """
 import sys, time
-from lottisync.device import clock
-clock.now = lambda begun=time.monotonic(), first=int(sys.argv.pop(1)): first + int((time.monotonic() - begun) * 1000)
+begun, first = time.monotonic_ns(), int(sys.argv.pop(1)) * 1_000_000
+time.time_ns = lambda: first + time.monotonic_ns() - begun
 from lottisync.__main__ import main
 main()
 """
@@ -20,7 +20,8 @@ YEAR = 31_556_952_000
 
 @pytest.mark.parametrize("first", [86_400_000, 155 * YEAR])
 def test_caus_941_a_daemon_with_a_wrong_clock_starts_links_and_says_so(homes: tuple[Path, Path], first: int) -> None:
-    """CAUS-941, CAUS-17, REL-D8: it died of its own warning, which the log could not write."""
+    """CAUS-941, CAUS-17, CAUS-421, REL-D8: it died of its own warning, which the log could not write. All of the
+    process has that time, its pings, too: the other device says that the two clocks differ."""
     laptop, phone = homes
     with daemon(phone) as other:
         introduce(laptop, phone, other.event("started")["port"])
@@ -31,6 +32,7 @@ def test_caus_941_a_daemon_with_a_wrong_clock_starts_links_and_says_so(homes: tu
             assert run_here("task", "add", "There", home=phone).code == 0
             assert run_here("task", "add", "Here", home=laptop).code == 0
             eventually(lambda: {"There", "Here"} <= titles(laptop) & titles(phone), "both have both")
+            assert "clock and this device's differ" in other.event("clock-differs")["text"]
             assert running.stop() == (0, "")
     assert "clock is wrong" in run_here("logs", home=laptop).out
 

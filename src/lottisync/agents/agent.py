@@ -18,7 +18,7 @@ from lottisync.entities.schema import derived_id
 from lottisync.entities.view import view
 from lottisync.journal.types import CLOSED, Task
 from lottisync.problem import Problem, Sentence
-from lottisync.store.instant import iso
+from lottisync.store.instant import is_instant, iso
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
@@ -165,6 +165,12 @@ def set_timer(tx: Transaction, agent_id: str, timer_id: str, at: str | None) -> 
         raise Problem("bad-value", "a timer's name has neither '|' nor '/'; got {timer_id!r}", timer_id=timer_id)
     read(tx, agent_id)
     tx.put(agent_id, "agent", {f"timers/{timer_id}": at})
+
+
+def timers(agent: Agent) -> dict[str, str]:
+    """When it wakes, by the timer's name. Any device may have written it: what is no instant counts as absent
+    (ENT-1000)."""
+    return {name: at for name, at in agent.timers.items() if "|" not in name and is_instant(at)}
 
 
 # -- the wake's verbs

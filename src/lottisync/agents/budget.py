@@ -45,9 +45,9 @@ _TEXTS = (4_000, 2_000, 500, 160, 128)
 _ENTRIES = (100, 40, 20, 10, 5, 1)
 
 
-def rate_of(kept: object, model: object) -> int:
+def rate_of(kept: object, model: str | None) -> int:
     """The rate for that model, from what an earlier wake has kept of it."""
-    rate = kept.get(model) if isinstance(kept, Mapping) else None
+    rate = kept.get(str(model)) if isinstance(kept, Mapping) else None
     return rate if isinstance(rate, int) and LEAST_RATE <= rate <= MOST_RATE else USUAL_RATE
 
 

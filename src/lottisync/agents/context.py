@@ -34,6 +34,7 @@ from lottisync.agents.budget import (
     size,
     squeezed,
 )
+from lottisync.agents.endpoint import choice
 from lottisync.agents.memory import Memory
 from lottisync.agents.seen import Seen
 from lottisync.agents.types import Agent, AgentReport, AgentState, AttentionRequest
@@ -143,7 +144,7 @@ def read(journal: Store, agents: Store, agent_id: str, now: int, zone: tzinfo | 
 def budget_of(agent: Agent, state: AgentState) -> Budget:
     """What the agent's model may be told in one wake."""
     tokens = living.setting(agent, "contextTokens", CONTEXT_TOKENS, MOST_TOKENS)
-    return Budget(tokens, rate_of(state.slots.get(RATES), agent.config.get("model")))
+    return Budget(tokens, rate_of(state.slots.get(RATES), choice(agent).model))
 
 
 def _squeezed_report(said: AgentReport, budget: Budget) -> AgentReport:

@@ -265,10 +265,10 @@ def _causes(reader: Reader, living: Living, runs: list[run_log.Run], now: int) -
     causes = [Cause(run.trigger, 0, urgent=True) for run in runs if run.is_open]
     if living.is_new:
         causes.append(Cause(run_key.user_initiated(ident, CREATION, living.made_by), 0, urgent=True))
-    for timer_id, at in sorted(living.agent.timers.items()):
-        if isinstance(at, str) and "|" not in timer_id and (due := _instant(at)):
-            trigger = run_key.timer(ident, timer_id, at)
-            causes.append(Cause(trigger, due))
+    causes += [
+        Cause(run_key.timer(ident, timer_id, at), millis(at))
+        for timer_id, at in sorted(agent.timers(living.agent).items())
+    ]
     causes += [
         Cause(
             run_key.subscription(ident, each.subscription_id, each.dots),

@@ -42,6 +42,7 @@ from lottisync.agents import (
 from lottisync.agents.admission import Here, Withheld
 from lottisync.agents.agent import DESTROYED
 from lottisync.agents.context import Context
+from lottisync.agents.endpoint import choice
 from lottisync.agents.model import (
     AssistantMessage,
     Message,
@@ -461,7 +462,7 @@ class _Wake:
 
     def _measured(self, state: AgentState, living: Agent) -> dict[str, Any]:
         """The rate for the agent's model, if it is another one than before."""
-        model = living.config.get("model")
+        model = choice(living).model
         if self._rate is None or self._rate == budget.rate_of(state.slots.get(context.RATES), model):
             return {}
         return {f"slots/{context.RATES}": {str(model): self._rate}}

@@ -60,7 +60,7 @@ def agent_page(home: TaskHome, found: Agent, now: int, damaged: list[Problem] | 
         home=_home_of(home, found, state, now),
         config=found.config,
         subscriptions=found.subscriptions,
-        timers=found.timers,
+        timers=agents.timers(found),
         last_wake_at=state.last_wake_at,
         next_wake_at=state.next_wake_at,
         failures=state.consecutive_failure_count,

@@ -55,6 +55,14 @@ def millis(text: str) -> int:
     return found
 
 
+def is_instant(value: object) -> bool:
+    """Whether a stored value can be read as an instant."""
+    try:
+        return isinstance(value, str) and millis(value) >= 0
+    except ValueError:
+        return False
+
+
 def there(millis: int, zone: tzinfo | None = None) -> datetime:
     """What the clock on the wall says in that zone (None: that of the reader) at an instant in milliseconds, of any
     size (ENT-570)."""
