@@ -11,11 +11,12 @@ from pathlib import Path
 import anyio
 import click
 import pytest
-from tests.support.command_line import run_here
+from tests.support.command_line import run_here, run_line
 from tools.catalogue import SOURCE, TRANSLATED, collected, commands
 
 from lottisync.cli.help_pages import SPEAKING, prepare
 from lottisync.cli.main import COMMANDS, lottisync, main
+from lottisync.cli.options import default_path, language_of_call
 from lottisync.language import speaking, translated
 from lottisync.relay.event import Differs, Refused, Split, WentBack, words
 from lottisync.relay.header import Name
@@ -117,6 +118,36 @@ def test_cli_442_a_home_holds_its_language(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("LOTTISYNC_LANGUAGE", "es")
     assert run_here("conflicts", home=home).out == "Ningún conflicto.\n"
     assert run_here("conflicts", "--language", "fr", home=home).out == "Aucun conflit.\n"
+
+
+def test_where_a_home_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """STORE-14: what was given, else the environment, else the platform's place."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LOTTISYNC_HOME", "~/env")
+    assert default_path("~/given") == tmp_path / "given"
+    assert default_path(None) == tmp_path / "env"
+    monkeypatch.delenv("LOTTISYNC_HOME")
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert default_path(None).name == "lottisync"
+    assert tmp_path in default_path(None).parents
+    monkeypatch.setenv("LOTTISYNC_HOME", "~no-such-user/home")
+    assert default_path(None) == Path.cwd() / "~no-such-user/home"
+
+
+def test_cli_442_help_and_errors_of_a_call_are_in_the_language_of_the_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CLI-442: both are said before a command is read; `--home` may stand anywhere, and the last one counts."""
+    home = tmp_path / "home"
+    run_here("init", "--name", "laptop", home=home)
+    run_here("config", "set", "language", "de", home=home)
+    monkeypatch.delenv("LOTTISYNC_LANGUAGE")
+    monkeypatch.setenv("LC_ALL", "C")
+    assert "Meintest du" in run_here("task", "shwo", home=home).err
+    assert "Zeigt" in run_line("--home", str(home), "status", "--help").out
+    assert language_of_call(["--home", "elsewhere", "task", f"--home={home}", "shwo"]) == "de"
+    assert language_of_call(["--home"]) == language_of_call([]) == "en"
+    assert language_of_call(["--home", str(home), "task", "shwo", "--json"]) == "en"
 
 
 def test_cli_446_every_help_page_has_an_example() -> None:

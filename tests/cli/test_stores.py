@@ -185,6 +185,8 @@ def test_combining_takes_a_value_in_ones_own_words(apart: tuple[Path, Path]) -> 
     call(apart[0], "conflicts", "combine", "t1", "title", "Oat or soy milk")
     assert call(apart[0], "conflicts") == []
     assert call(apart[0], "task", "show", "t1")["title"] == "Oat or soy milk"
+    settled = call(apart[0], "conflicts", "show", "t1", status=1)["error"]
+    assert (settled["code"], "t1 Oat or soy milk has no conflict" in settled["message"]) == ("no-conflict", True)
 
 
 @pytest.mark.parametrize(

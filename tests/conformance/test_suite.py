@@ -1,5 +1,6 @@
 """The suite holds our adapter to its contract, and finds every fault that was planted in a copy of it."""
 
+import fnmatch
 import json
 import os
 import re
@@ -82,6 +83,16 @@ def python(program: str) -> list[str]:
 
 def verdicts(report: Path) -> dict[str, str]:
     return {case["name"]: case["verdict"] for case in json.loads(report.read_text())["cases"]}
+
+
+def test_the_cases_where_two_programs_differed_are_there() -> None:
+    """Each line of the README's table names cases that exist."""
+    page = (ROOT / "conformance/README.md").read_text()
+    table = page.partition("## Where two programs differed")[2].partition("##")[0]
+    named = re.findall(r"`([0-3]-[a-z-]+/[a-z*-]+)`", table)
+    there = [case.name for case in all_cases(seed=1, histories=1)]
+    assert len(named) >= 16
+    assert [name for name in named if not fnmatch.filter(there, name)] == []
 
 
 def test_the_levels_are_those_that_cases_have() -> None:

@@ -9,7 +9,6 @@ from tests.support.stores import NOON
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device.clock import MACHINE
-from lottisync.device.home import default_path
 from lottisync.problem import Problem, Usage
 
 SEED = bytes(range(32))
@@ -131,15 +130,3 @@ def test_the_key_file_says_whose_it_is(tmp_path: Path) -> None:
     home = TaskHome.create(tmp_path / "home", "laptop", environment=FIXED)
     assert json.loads((home.path / "device.json").read_text()) == {"seed": SEED.hex(), "device": home.id}
     home.close()
-
-
-def test_where_a_home_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """STORE-14: what was given, else the environment, else the platform's place."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("LOTTISYNC_HOME", "~/env")
-    assert default_path("~/given") == tmp_path / "given"
-    assert default_path(None) == tmp_path / "env"
-    monkeypatch.delenv("LOTTISYNC_HOME")
-    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-    assert default_path(None).name == "lottisync"
-    assert tmp_path in default_path(None).parents

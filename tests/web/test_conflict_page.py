@@ -65,11 +65,13 @@ def test_web_33_a_choice_among_values_that_have_changed_is_refused(visitor: Visi
 
 
 def differ(home: TaskHome, path: Path, ident: str, theirs: dict[str, Any], mine: dict[str, Any]) -> None:
-    """Another device has written to an entity of the journal at the same time."""
+    """Another device has written to an entity of the journal, neither having seen the other. Mine is the later write:
+    in the same millisecond, chance would say which value is shown."""
     other = TaskHome.create(path, "phone")
     send(home.journal, other.journal)
-    for store, fields in ((other.journal, theirs), (home.journal, mine)):
-        with store.transaction(now(), PERSON) as tx:
+    at = now()
+    for store, when, fields in ((other.journal, at, theirs), (home.journal, at + 1, mine)):
+        with store.transaction(when, PERSON) as tx:
             entity = tx.entity(ident)
             assert entity is not None
             tx.put(ident, entity.type, fields)

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from lottisync.answers.care import CompletionScript
-from lottisync.cli.options import asked
+from lottisync.cli.options import asked, default_path
 from lottisync.cli.terminal import Terminal, common, short
 from lottisync.daemon.home import TaskHome
-from lottisync.device.home import default_path
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

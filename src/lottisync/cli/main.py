@@ -7,7 +7,6 @@ error of the system. Nothing else is caught here. Exit codes: 0 done, 1 could no
 (docs/specs/11-command-line.md)."""
 
 import importlib
-import os
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -18,9 +17,9 @@ from lottisync.answers.form import Error, Failed
 from lottisync.cli import help_pages
 from lottisync.cli.help_pages import Group
 from lottisync.cli.hints import system_text, with_hint
-from lottisync.cli.options import everywhere
+from lottisync.cli.options import everywhere, language_of_call
 from lottisync.cli.output import answer_line, drop, finish, prepare, writing
-from lottisync.language import chosen, say, speaking
+from lottisync.language import say, speaking
 from lottisync.problem import Problem
 from lottisync.shown import one_line
 
@@ -103,7 +102,7 @@ def lottisync(home: str | None, as_json: bool) -> None:
 def main(arguments: list[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     help_pages.prepare()
-    with speaking("en" if "--json" in given else chosen(None, os.environ)):
+    with speaking(language_of_call(given)):
         _run(given)
 
 

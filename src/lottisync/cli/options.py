@@ -1,7 +1,9 @@
 """`--home`, `--json` and `--language`, which every command and every group takes: they may stand anywhere in a call."""
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,6 +21,7 @@ class Asked(NamedTuple):
     as_json: bool
 
 
+_HOME = re.compile(r"--home(=|$)").match
 LANGUAGE = "lottisync.language"
 """Where click's context keeps the language that was given."""
 
@@ -46,12 +49,31 @@ def _remember(context: click.Context, parameter: click.Parameter, value: str | N
         speak(value)
 
 
+def default_path(given: str | None) -> Path:
+    """`--home`, else `LOTTISYNC_HOME`, else the platform's data directory."""
+    if given := given or os.environ.get("LOTTISYNC_HOME"):
+        # As a shell does: `~` of a user that this machine does not have is a name like any other.
+        return Path(os.path.expanduser(given)).absolute()  # noqa: PTH111 - Path.expanduser() raises there
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("lottisync", appauthor=False))
+
+
 def speak_to(context: click.Context, home: Path, *, as_json: bool) -> None:
     """Choose the language of a command's output. What programs read is English."""
     if as_json:
         speak("en")
     elif LANGUAGE not in context.meta:
         speak(chosen(None, os.environ, _held_by(home)))
+
+
+def language_of_call(given: Sequence[str]) -> str:
+    """For what is said before a command is read, as help and errors of the call are. `given`: the call's words."""
+    if "--json" in given:
+        return "en"
+    words = zip_longest(given, given[1:], fillvalue="")
+    named = [word.partition("=")[2] or after for word, after in words if _HOME(word)]
+    return chosen(None, os.environ, _held_by(default_path(named[-1] if named else None)))
 
 
 def _held_by(home: Path) -> str | None:

@@ -342,7 +342,8 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
             terminal.line(f"lottisync conflicts keep {short(one.id)} {one.path} N", "dim")
 
     if not found:
-        raise Problem("no-conflict", "{ident} has no conflict. See: lottisync conflicts", ident=ident)
+        name = f"{short(ident)} {_title(entity)}" if entity is not None else ident
+        raise Problem("no-conflict", "{ident} has no conflict. See: lottisync conflicts", ident=name)
     terminal.emit(Conflicts(found), shown)
 
 

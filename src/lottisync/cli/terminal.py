@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from lottisync.cli.columns import NARROW, Cell, blocks, widths
-from lottisync.cli.options import asked, everywhere, speak_to
+from lottisync.cli.options import asked, default_path, everywhere, speak_to
 from lottisync.cli.output import answer_line, drop, writing
 from lottisync.daemon.home import TaskHome
-from lottisync.device.home import default_path
 from lottisync.language import say, several
 from lottisync.problem import Problem, Usage
 from lottisync.shown import lines, one_line

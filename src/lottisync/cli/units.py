@@ -11,9 +11,8 @@ import click
 
 from lottisync.answers.care import Unit
 from lottisync.cli.help_pages import Group
-from lottisync.cli.options import everywhere
+from lottisync.cli.options import default_path, everywhere
 from lottisync.cli.terminal import Terminal, common
-from lottisync.device.home import default_path
 from lottisync.language import marked, say
 from lottisync.problem import Problem, Usage
 from lottisync.shown import one_line

@@ -38,15 +38,6 @@ class KeyFile(msgspec.Struct):
     device: str
 
 
-def default_path(given: str | None) -> Path:
-    """`--home`, else `LOTTISYNC_HOME`, else the platform's data directory."""
-    if given := given or os.environ.get("LOTTISYNC_HOME"):
-        return Path(given).expanduser().absolute()
-    import platformdirs
-
-    return Path(platformdirs.user_data_dir("lottisync", appauthor=False))
-
-
 class Home(Device):
     """A device in a folder. `SCHEMAS` are the stores that every home of the class has, in the order of delivery; a
     program gives its own stores when it makes the home or opens it."""

@@ -118,9 +118,9 @@ def _title(reader: Reader, entity: Entity) -> str:
 def _latest(entity: Entity, title: str, names: Mapping[Host, str]) -> Activity:
     stamps = {path: max(write.stamp for write in writes) for path, writes in entity.registers.items()}
     last = max(stamps.values(), key=lambda stamp: stamp.hlc)
-    fields = [
-        task_words.field(path) for path, stamp in stamps.items() if stamp.hlc == last.hlc and path in task_words.FIELDS
-    ]
+    # That it was created is what its first line says by being there.
+    written = [path for path, stamp in stamps.items() if stamp.hlc == last.hlc and path != "createdAt"]
+    fields = [task_words.field(path) for path in written if path in task_words.FIELDS]
     if entity.type == ENTRY_LINK and not fields:
         fields = [say("Linked tasks")]
     yours = last.precedence >= PERSON
