@@ -25,6 +25,8 @@ from conformance.testee import Failure, NotOffered, Testee
 
 OURS = "lottisync"
 STOPS = {signal.SIGINT, signal.SIGTERM}
+_ending: list[int] = []
+"""The exit code of a run that got a signal to stop."""
 
 
 def ours() -> list[str]:
@@ -88,6 +90,8 @@ def main(arguments: list[str]) -> int:
 
 def _run(cases: Iterable[Case], testee: Testee, peer: Testee, xfails: set[str], *, stop: bool) -> Iterable[Outcome]:
     for case in cases:
+        if _ending:
+            sys.exit(_ending[0])
         outcome = _outcome(case, testee, peer, case.name in xfails)
         yield outcome
         if stop and outcome.verdict in (Verdict.FAILED, Verdict.XPASSED):
@@ -109,6 +113,13 @@ def _outcome(case: Case, testee: Testee, peer: Testee, expected_to_fail: bool) -
     return Outcome(case, Verdict.XPASSED if expected_to_fail else Verdict.PASSED, time.monotonic() - began)
 
 
+def _stop(number: int, _frame: object) -> None:
+    """End the run as at Ctrl-C. Python loses what is raised in a signal's handler while it compiles a module that it
+    imports; then the run ends before the next case."""
+    _ending.append(128 + number)
+    sys.exit(_ending[0])
+
+
 def _matches(case: Case, patterns: list[str] | None) -> bool:
     return patterns is None or any(fnmatch.fnmatchcase(case.name, pattern) for pattern in patterns)
 
@@ -122,10 +133,10 @@ def _listed(file: Path | None) -> set[str]:
 
 
 if __name__ == "__main__":
-    # Who is told to stop puts away what a case has begun, as at Ctrl-C. The folders of the cases are in one of the run,
+    # A signal to stop puts away what a case has begun. The folders of the cases are in one of the run,
     # for the signal may come while one of them is made, when nobody knows of it yet, or while it is cleared.
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     with tempfile.TemporaryDirectory(prefix="conformance-", ignore_cleanup_errors=True) as tempfile.tempdir:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+        signal.signal(signal.SIGTERM, _stop)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
         sys.exit(main(sys.argv[1:]))
