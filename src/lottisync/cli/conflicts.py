@@ -6,7 +6,7 @@ import click
 
 from lottisync.answers.stores import ConflictAnswer, Conflicts, Settled, Written
 from lottisync.causality.vector_clock import Host
-from lottisync.cli import field_words, meant, typed_values
+from lottisync.cli import entity_names, field_words, typed_values
 from lottisync.cli.acts import acting
 from lottisync.cli.help_pages import Group
 from lottisync.cli.terminal import Terminal, common, short
@@ -72,7 +72,7 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
     lottisync conflicts show 4f0c
     """
     home = terminal.home
-    store, ident = meant.in_conflict(home, entity_id)
+    store, ident = entity_names.in_conflict(home, entity_id)
     names, labels = device_names(home), field_words.called(home)
     with store.reading() as reader:
         entity = reader.entity(ident)
@@ -110,8 +110,8 @@ def keep(terminal: Terminal, entity_id: str, field: str, number: int) -> None:
     \b
     lottisync conflicts keep 4f0c title 2
     """
-    store, ident = meant.in_conflict(terminal.home, entity_id)
-    field = meant.path_meant(terminal.home, store, ident, field)
+    store, ident = entity_names.in_conflict(terminal.home, entity_id)
+    field = entity_names.path_meant(terminal.home, store, ident, field)
     with acting(
         terminal, Sentence("settled {field}", field=Sentence(words.FIELDS.get(field, field))), store=store
     ) as tx:
@@ -130,8 +130,8 @@ def combine(terminal: Terminal, entity_id: str, field: str, value: str) -> None:
     \b
     lottisync conflicts combine 4f0c title "Buy oat milk"
     """
-    store, ident = meant.in_conflict(terminal.home, entity_id)
-    field = meant.path_meant(terminal.home, store, ident, field)
+    store, ident = entity_names.in_conflict(terminal.home, entity_id)
+    field = entity_names.path_meant(terminal.home, store, ident, field)
     with acting(
         terminal, Sentence("settled {field}", field=Sentence(words.FIELDS.get(field, field))), store=store
     ) as tx:

@@ -3,7 +3,7 @@
 import click
 
 from lottisync.answers.stores import History, Write
-from lottisync.cli import field_words, meant
+from lottisync.cli import entity_names, field_words
 from lottisync.cli.terminal import Terminal, common
 from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.overview import device_names
@@ -25,7 +25,7 @@ def history(terminal: Terminal, entity_id: str) -> None:
     lottisync history 4f0c
     """
     home = terminal.home
-    store, ident = meant.where(home, entity_id)
+    store, ident = entity_names.where(home, entity_id)
     with store.reading() as reader:
         lines = overwritten.history(reader, ident)
     names, called = device_names(home), field_words.called(home)
