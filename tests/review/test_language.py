@@ -41,10 +41,10 @@ def test_rev14_plural_forms(language: str, forms: list[str]) -> None:
     ("language", "sentence"),
     [
         ("en", 'Check off: "Flour"'),
-        ("de", 'Abhaken: "Flour"'),
-        ("es", 'Marcar: "Flour"'),
-        ("fr", 'Cocher : "Flour"'),
-        ("ro", 'Bifează: "Flour"'),
+        ("de", "Abhaken: „Flour“"),
+        ("es", "Marcar: «Flour»"),
+        ("fr", "Cocher : « Flour »"),
+        ("ro", "Bifează: „Flour”"),
         ("xx", 'Check off: "Flour"'),
     ],
 )

@@ -21,7 +21,7 @@ from lottisync.entities.view import view
 from lottisync.journal.arguments import MAX_SUMMARY, Call
 from lottisync.journal.redundancy import same
 from lottisync.journal.types import STATUS, TICK, Task
-from lottisync.language import OURS, Catalogue
+from lottisync.language import OURS, Catalogue, marked
 from lottisync.problem import Sentence
 from lottisync.review.action import Cited, EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
@@ -178,6 +178,12 @@ class TaskAction(Proposed):
 
     def name(self, target_view: TargetView) -> str | None:
         return None
+
+    def mentioned(self, name: str | None, unnamed: str, ident: str, language: str) -> str:
+        """What a summary is about: its name in the marks of the language, or `unnamed` with the beginning of its id."""
+        if name:
+            return OURS.say(marked('"{name}"'), language, name=name)
+        return self.catalogue.say(unnamed, language, id=ident[:8])
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
         raise NotImplementedError

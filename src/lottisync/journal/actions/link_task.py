@@ -120,5 +120,5 @@ class LinkTask(TaskAction):
         tx.link(ENTRY_LINK, from_id, to_id, dict.fromkeys(had) | fields)
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
-        task = f'"{name}"' if name else self.catalogue.say(marked("task {id}…"), language, id=self.target_task_id[:8])
+        task = self.mentioned(name, marked("task {id}…"), self.target_task_id, language)
         return self.catalogue.say(SENTENCES[self.relation], language, name=task)

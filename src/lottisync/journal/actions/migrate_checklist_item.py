@@ -109,5 +109,5 @@ class MigrateChecklistItem(MovedItem, OwnedAction):
         tx.put(item.id, ITEM, {**position, **receipt(self, effect_write.operation, item, position)})
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
-        task = f'"{name}"' if name else self.catalogue.say(marked("task {id}…"), language, id=self.target_task_id[:8])
+        task = self.mentioned(name, marked("task {id}…"), self.target_task_id, language)
         return self.catalogue.say(marked('Move "{title}" to {name}'), language, title=self.title, name=task)

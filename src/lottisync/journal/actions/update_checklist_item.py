@@ -198,7 +198,7 @@ class UpdateChecklistItem(ItemChange, OwnedAction):
         }
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
-        item = f'"{name}"' if name else self.catalogue.say(marked("item {id}…"), language, id=self.id[:8])
+        item = self.mentioned(name, marked("item {id}…"), self.id, language)
         said = [self._change(item, language)] if self.is_checked is not None or self.title is not None else []
         if self.is_archived is not None:
             text = marked("Archive: {name}") if self.is_archived else marked("Take out of the archive: {name}")

@@ -74,7 +74,7 @@ class TimeChange(OwnedAction):
 
     def called(self, name: str | None, language: str) -> str:
         """The entry in a sentence."""
-        return f'"{name}"' if name else self.catalogue.say(marked("entry {id}…"), language, id=self.owned_id()[:8])
+        return self.mentioned(name, marked("entry {id}…"), self.owned_id(), language)
 
 
 class UpdateTimeEntry(TimeChange):
