@@ -12,8 +12,8 @@ import anyio
 import pytest
 from nats.aio.msg import Msg
 from nats.js import JetStreamContext
-from nats.js.api import RawStreamMsg
-from nats.js.errors import NotFoundError
+from nats.js.api import RawStreamMsg, StreamConfig
+from nats.js.errors import BadRequestError, NotFoundError
 from tests.support.household import BOUND_SECONDS, Member, in_step, inline, until
 from tests.support.nats_server import WHERE, Server
 from tests.support.relay import chance, introduce
@@ -79,6 +79,62 @@ def test_relay_41_what_was_put_there_is_listed_fetched_and_deleted(server: Serve
         await relay.purge(Purge(LANE, "snap.1", 2))
         assert await relay.names() == [Name(LANE, "log", 3)]
         assert await relay.fetch(Name(LANE, "log", 2)) is None
+
+    at(server, work)
+
+
+def test_relay_1180_devices_that_come_to_an_empty_server_at_once_are_all_let_in(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-1180: another device makes the stream after this one has looked, and before it makes it itself. In one of
+    ten times the server refuses the second then."""
+    add = JetStreamContext.add_stream
+
+    async def second(context: JetStreamContext, config: StreamConfig) -> None:
+        await add(context, config)
+        raise BadRequestError(code=400, err_code=10_065, description="subjects overlap with an existing stream")
+
+    monkeypatch.setattr(JetStreamContext, "add_stream", second)
+
+    async def work(relay: JetStream) -> None:
+        await relay.put(message(1))
+
+    at(server, work)
+
+
+def test_relay_1180_what_another_stream_has_is_no_race(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RELAY-1180: a server that gives the subjects to another stream is named with what it says."""
+    monkeypatch.setattr(jetstream, "STORED_WITHIN", (0.0,))
+
+    async def work(relay: JetStream) -> None:
+        await relay._context.delete_stream(relay._stream)
+        await relay._context.add_stream(name="all", subjects=["ls.>"])
+        with pytest.raises(Problem, match="subjects overlap"):
+            await JetStream.connect(Setting(server.url, SPACE), TAG)
+
+    at(server, work)
+
+
+def test_relay_1181_what_a_server_stores_late_is_looked_for_again(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-1181: it was heard of, and is stored when nobody waits for it any more."""
+    monkeypatch.setattr(jetstream, "STORED_WITHIN", (0.0,))
+    monkeypatch.setattr(jetstream, "STORED_LATER", (0.5,))
+
+    async def work(relay: JetStream) -> None:
+        other = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        await relay.put(message(1))
+        with pytest.raises(Moved):  # the server passes on what it refuses
+            await other.put(message(2))
+        await relay.changed.wait()
+        relay.changed.clear()
+        assert await relay.news() == [message(1).name]
+        await relay.put(message(2))  # a client does not hear its own
+        with anyio.fail_after(BOUND_SECONDS):
+            await relay.changed.wait()
+        assert await relay.news() == [message(2).name]
+        await other.close()
 
     at(server, work)
 
@@ -383,6 +439,53 @@ def test_relay_45_a_running_program_visits_when_something_was_committed_or_publi
         assert said == []
 
     anyio.run(run)
+
+
+def test_relay_1182_a_device_notices_when_the_server_goes(server: Server) -> None:
+    """RELAY-1182: though nothing is asked of it."""
+
+    async def work(relay: JetStream) -> None:
+        relay.changed.clear()
+        server.stop()
+        with anyio.fail_after(BOUND_SECONDS):
+            await relay.changed.wait()
+        with pytest.raises(Problem, match="cannot be used"), relay.asking():
+            await relay.news()
+
+    at(server, work)
+
+
+def test_relay_1182_a_server_that_was_started_again_is_visited_within_seconds(
+    server: Server, three: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-1182: the minute after which a device looks by itself does not pass here."""
+    monkeypatch.setattr(visits, "VISIT_SECONDS", 3_600.0)
+    laptop, phone, _ = three
+    setting.write(phone.space, server.url, SPACE, phone.now)
+    said: list[tuple[str, str]] = []
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(Visits(phone, chance(2), _collect(said), inline).run)
+            for title in ("one", "two"):
+                laptop.put("t1", title)
+                await anyio.to_thread.run_sync(visit, laptop, server)
+                await until(lambda: phone.title("t1") == title, f"the arrival of {title}")  # noqa: B023
+                server.stop()
+                await until(lambda: said, "the device's word that the relay is away")
+                server.start()
+            tasks.cancel_scope.cancel()
+
+    anyio.run(run)
+    assert {code for code, _ in said} == {"relay-away"}
+
+
+def test_relay_1182_each_failed_visit_in_a_row_is_tried_again_later() -> None:
+    """RELAY-1182: twice as late, up to a minute, and not all devices at once."""
+    last, first = (lambda count: bytes(count)), (lambda count: b"\xff" * count)
+    assert [visits.pause_after(failures, last) for failures in (1, 2, 3, 7, 1_000_000)] == [1, 2, 4, 60, 60]
+    assert 0.5 < visits.pause_after(1, first) < 0.51
+    assert 30 < visits.pause_after(99, first) < 30.01
 
 
 @pytest.mark.parametrize("moved", [True, False])

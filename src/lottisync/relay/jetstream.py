@@ -9,7 +9,7 @@ what the server recognises a repetition by. nats-py runs on asyncio alone, so th
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from nats.aio.msg import Msg
@@ -37,9 +37,13 @@ LISTING_SECONDS = 0.5
 """For which messages of a list are waited for, before it is asked how many are left."""
 STORED_WITHIN = (0.02, 0.1, 0.5, 1.0)
 """Seconds for which what was heard of is looked for, one after the other. What a server refuses is never stored."""
+STORED_LATER = (3.0, 10.0, 30.0)
+"""Seconds after which it is looked for again, while other work goes on: a slow disk may store it by then."""
 COPIED_WITHIN = (0.02, 0.1, 0.5)
 """The same, for which a copy of a stream may lack what its leader has acknowledged."""
 WRONG_LAST_SEQUENCE = 10_071
+STREAM_IN_USE = frozenset({10_058, 10_065})
+"""What a server says of a stream whose name or subjects another has."""
 NO_SUCH_MESSAGE = frozenset({10_037, 10_043, 10_057})
 """What a server says of a message that is gone: not found, no such number, not deleted."""
 
@@ -88,6 +92,7 @@ class JetStream:
         with relay.asking():
             await relay._make_stream()
             await client.subscribe(f"{relay._prefix}.>", cb=relay._note_change)
+        client.when_closed = relay.changed.set
         return relay
 
     @contextmanager
@@ -100,23 +105,38 @@ class JetStream:
 
     async def _make_stream(self) -> None:
         try:
-            info = await self._context.stream_info(self._stream)
-            self._copied_within = COPIED_WITHIN if (info.config.num_replicas or 1) > 1 else ()
+            info = await self.info()
         except NotFoundError:
-            await self._context.add_stream(
-                StreamConfig(
-                    name=self._stream,
-                    subjects=[f"{self._prefix}.>"],
-                    storage=StorageType.FILE,
-                    discard=DiscardPolicy.NEW,
-                    max_bytes=STREAM_BYTES,
-                    max_age=AGE_SECONDS,
-                    max_msg_size=MAX_PAYLOAD,
-                    duplicate_window=DUPLICATE_SECONDS,
-                    allow_direct=True,
-                    allow_rollup_hdrs=False,
-                )
-            )
+            info = await self._made_stream()
+        self._copied_within = COPIED_WITHIN if (info.config.num_replicas or 1) > 1 else ()
+
+    async def _made_stream(self) -> StreamInfo:
+        config = StreamConfig(
+            name=self._stream,
+            subjects=[f"{self._prefix}.>"],
+            storage=StorageType.FILE,
+            discard=DiscardPolicy.NEW,
+            max_bytes=STREAM_BYTES,
+            max_age=AGE_SECONDS,
+            max_msg_size=MAX_PAYLOAD,
+            duplicate_window=DUPLICATE_SECONDS,
+            allow_direct=True,
+            allow_rollup_hdrs=False,
+        )
+        try:
+            return await self._context.add_stream(config)
+        except APIError as error:
+            if error.err_code not in STREAM_IN_USE:
+                raise
+            return await self._made_by_another(error)
+
+    async def _made_by_another(self, refused: APIError) -> StreamInfo:
+        """Another device makes the stream at the same time (RELAY-1180)."""
+        for pause in STORED_WITHIN:
+            with suppress(NotFoundError):
+                return await self.info()
+            await asyncio.sleep(pause)
+        raise refused
 
     async def _note_change(self, message: Msg) -> None:
         name = _name(message.subject, (message.headers or {}).get("Nats-Msg-Id", ""))
@@ -146,10 +166,17 @@ class JetStream:
                 break
             await asyncio.sleep(pause)
             found |= await self._since_last()
-        self._heard.clear()
         self.replaced = self._others(found)
         self._positions |= found
+        if not self._heard <= self._positions.keys():
+            self._look_later()
+        self._heard.clear()
         return list(found)
+
+    def _look_later(self) -> None:
+        """Something was heard of that is not stored yet (RELAY-1181)."""
+        for pause in STORED_LATER:
+            asyncio.get_running_loop().call_later(pause, self.changed.set)
 
     async def _since_last(self) -> dict[Name, _Position]:
         found, last = await self._listed(DeliverPolicy.BY_START_SEQUENCE, self._last + 1)
