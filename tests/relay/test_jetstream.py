@@ -139,6 +139,45 @@ def test_relay_1181_what_a_server_stores_late_is_looked_for_again(
     at(server, work)
 
 
+def test_relay_1183_a_channel_goes_on_whose_last_message_somebody_has_deleted(
+    server: Server, three: list[Member]
+) -> None:
+    """RELAY-1183: nats-server 2.9 says then that nothing lies in that channel, and the device looked again and again
+    without end. It says that something is gone, and all of it comes again."""
+    laptop, phone, _ = three
+    for title in ("one", "two"):
+        laptop.put("t1", title)
+        visit(laptop, server)
+
+    async def delete_the_last(relay: JetStream) -> None:
+        logs = [name for name in await relay.names() if name.channel == "log"]
+        await relay._delete(relay._positions[max(logs)].sequence)
+
+    at(server, delete_the_last)
+    assert {code for code, _ in visit(laptop, server)} == {"relay-went-back"}
+    visit(phone, server)
+    assert phone.title("t1") == "two"
+
+
+def test_relay_1183_a_device_does_not_look_again_without_end(
+    server: Server, three: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-1183: somebody publishes in its channel whenever it has looked. What it has found is said all the same."""
+    laptop = three[0]
+    laptop.put("t1", "one")
+    visit(laptop, server)
+    server.wipe()
+
+    async def moved(relay: JetStream, publication: Publication) -> None:
+        raise Moved
+
+    monkeypatch.setattr(JetStream, "put", moved)
+    said: list[tuple[str, str]] = []
+    with pytest.raises(Problem, match="in the place of this device's next one"):
+        anyio.run(Visits(laptop, chance(1), _collect(said), inline).once, Setting(server.url, SPACE))
+    assert {code for code, _ in said} == {"relay-went-back"}
+
+
 @pytest.mark.parametrize("lags", [False, True])
 def test_relay_982_a_copy_that_lags_behind_is_asked_again(server: Server, *, lags: bool) -> None:
     """RELAY-982: another node that has a copy of the stream answers first. One that has no others is asked once."""

@@ -15,14 +15,23 @@ from typing import NamedTuple
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
-from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, DiscardPolicy, StorageType, StreamConfig, StreamInfo
+from nats.js.api import (
+    AckPolicy,
+    ConsumerConfig,
+    DeliverPolicy,
+    DiscardPolicy,
+    PubAck,
+    StorageType,
+    StreamConfig,
+    StreamInfo,
+)
 from nats.js.errors import APIError, NotFoundError
 
 from lottisync.problem import Problem
 from lottisync.relay.connection import NO_ROOM, Connection, connect, stalled
 from lottisync.relay.deletion import Purge
 from lottisync.relay.header import LANE_BYTES, Name
-from lottisync.relay.lane import Moved, Publication
+from lottisync.relay.lane import Moved, Publication, taken
 from lottisync.relay.server_files import MAX_PAYLOAD, STREAM_BYTES
 from lottisync.relay.setting import Setting
 
@@ -244,29 +253,33 @@ class JetStream:
         last = max(
             (position.sequence for position in self._positions.values() if position.subject == subject), default=0
         )
+        done = await self._published(subject, publication, last)
+        position = _Position(subject, done.seq)
+        if done.duplicate and await self._stored(position) != publication.data:
+            raise taken()
+        self._positions[name] = position
+
+    async def _published(self, subject: str, publication: Publication, last: int) -> PubAck:
+        """Stored only if `last` is still the subject's last message. A server that says a lower number has lost that
+        one, or has lost count (RELAY-1183): nothing newer lies there in either case."""
+        lane, channel, number = publication.name
         headers = {
-            "Nats-Msg-Id": f"{name.lane.hex()}-{name.channel}-{name.number}",
+            "Nats-Msg-Id": f"{lane.hex()}-{channel}-{number}",
             "Nats-Expected-Last-Subject-Sequence": str(last),
         }
         try:
-            done = await self._context.publish(subject, publication.data, stream=self._stream, headers=headers)
+            return await self._context.publish(subject, publication.data, stream=self._stream, headers=headers)
         except APIError as error:
-            if error.err_code == WRONG_LAST_SEQUENCE:
-                raise Moved from None
             if error.err_code in NO_ROOM:
                 raise Problem(
                     "relay-full", "the relay is full: it took nothing more. Give the stream {name} more room",
                     name=self._stream,
                 ) from None  # fmt: skip
-            raise
-        position = _Position(subject, done.seq)
-        if done.duplicate and await self._stored(position) != publication.data:
-            raise Problem(
-                "relay-taken",
-                "somebody has put another message in the place of this device's next one at the relay. "
-                "It is tried again",
-            )
-        self._positions[name] = position
+            if error.err_code != WRONG_LAST_SEQUENCE:
+                raise
+            if (said := _number_at_the_end(error.description)) is None or said >= last:
+                raise Moved from None
+        return await self._published(subject, publication, said)
 
     async def purge(self, purge: Purge) -> None:
         """Message by message: where a whole subject is purged, a server leaves out of a list that another device is
@@ -336,6 +349,12 @@ async def _some(listing: JetStreamContext.PullSubscription, count: int) -> list[
         return await listing.fetch(count, timeout=LISTING_SECONDS)
     except TimeoutError:
         return []
+
+
+def _number_at_the_end(said: str | None) -> int | None:
+    """Of `wrong last sequence: 12`."""
+    digits = (said or "").rpartition(" ")[2]
+    return int(digits) if digits.isdecimal() else None
 
 
 def _name(subject: str, ident: str) -> Name | None:

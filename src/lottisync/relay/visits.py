@@ -18,7 +18,7 @@ from lottisync.relay import setting as settings
 from lottisync.relay.event import words
 from lottisync.relay.header import LANE_BYTES
 from lottisync.relay.keyring import Chance
-from lottisync.relay.lane import Moved
+from lottisync.relay.lane import Moved, taken
 from lottisync.relay.participant import Participant
 from lottisync.relay.setting import Setting
 from lottisync.relay.standing import Standing
@@ -33,6 +33,8 @@ AGAIN_SECONDS = 1.0
 """After a visit that failed: most often a server was started again, or a network has just come up. Each further
 failure doubles it, up to `VISIT_SECONDS`. A random part of up to half is left out: devices come one by one."""
 MOST_DOUBLED = 10
+MOST_MOVED = 8
+"""How often in a visit it is looked again because somebody has published in a channel of this device."""
 SETTING_SECONDS = 15.0
 """After which a program without a relay looks whether one was set."""
 LEAVING_SECONDS = 5.0
@@ -151,11 +153,13 @@ class Visits:
     ) -> None:
         """Look, read, publish, clean up. Without `all_of_it` it looks at what has come since the last look, if anything
         has (RELAY-836). Raises `Problem` for what the relay does not do."""
-        with relay.asking():
-            await self._visit(relay, participant, leaving=leaving, all_of_it=all_of_it)
-        for event in participant.events():
-            if (said := words(event)) is not None:
-                self._report(*said)
+        try:
+            with relay.asking():
+                await self._visit(relay, participant, leaving=leaving, all_of_it=all_of_it)
+        finally:  # it is not said a second time (RELAY-897)
+            for event in participant.events():
+                if (said := words(event)) is not None:
+                    self._report(*said)
 
     async def _visit(self, relay: "JetStream", participant: Participant, *, leaving: bool, all_of_it: bool) -> None:
         changed = relay.changed.is_set()
@@ -164,16 +168,23 @@ class Visits:
             await self._read(relay, participant)
         elif changed:
             await self._read_news(relay, participant)
+        await self._publish(relay, participant, leaving=leaving)
+        for purge in await self._call(partial(participant.purges, self._now())):
+            await relay.purge(purge)
+            participant.purged(purge)
+
+    async def _publish(self, relay: "JetStream", participant: Participant, *, leaving: bool) -> None:
+        moved = 0
         while (publication := await self._call(partial(participant.publish, self._now(), leaving=leaving))) is not None:
             try:
                 await relay.put(publication)
             except Moved:
+                moved += 1
+                if moved > MOST_MOVED:
+                    raise taken() from None
                 await self._read(relay, participant)
-                continue
-            await self._call(partial(participant.acknowledged, publication.name, self._now()))
-        for purge in await self._call(partial(participant.purges, self._now())):
-            await relay.purge(purge)
-            participant.purged(purge)
+            else:
+                await self._call(partial(participant.acknowledged, publication.name, self._now()))
 
     async def _read(self, relay: "JetStream", participant: Participant) -> None:
         names = await relay.names()
