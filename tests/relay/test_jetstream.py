@@ -249,6 +249,41 @@ def test_relay_572_what_a_thief_has_put_in_the_place_of_a_message_is_not_taken_f
     assert phone.title("t2") == "two"
 
 
+@pytest.mark.parametrize("ident", ["", "{lane}-{channel}-1000", "{lane}-{channel}-{next}"])
+@pytest.mark.parametrize("channel", ["log", "state", "keys"])
+def test_relay_1184_what_a_thief_has_put_into_a_channel_does_not_stop_its_device(
+    server: Server, three: list[Member], monkeypatch: pytest.MonkeyPatch, channel: str, ident: str
+) -> None:
+    """RELAY-1184: it has no name, or one that is far ahead, or that of the next message. The server has forgotten its
+    id: within two minutes it would not take another message under it (RELAY-572)."""
+    monkeypatch.setattr(jetstream, "DUPLICATE_SECONDS", 0.1)
+    laptop, phone, tablet = three
+    laptop.put("t1", "one")
+    visit(laptop, server)
+    with laptop.space.reading() as reader:
+        lane = ledger.lane(reader) or b""
+        number, _ = ledger.end_of(reader, channel)
+
+    async def squat(relay: JetStream) -> None:
+        await relay.names()
+        [subject] = {at.subject for name, at in relay._positions.items() if name[:2] == (lane, channel)}
+        name = ident.format(lane=lane.hex(), channel=channel, next=number + 1)
+        await relay._context.publish(subject, b"nothing", headers={"Nats-Msg-Id": name})
+        later = {"Nats-Msg-Id": "later"}
+        await relay._context.publish(relay._probe, b"", headers=later)
+        while (await relay._context.publish(relay._probe, b"", headers=later)).duplicate:
+            pass
+
+    at(server, squat)
+    laptop.put("t1", "two")
+    for member in (laptop, phone, tablet, laptop, phone, tablet):
+        visit(member, server)
+    assert in_step(*three)
+    assert phone.title("t1") == "two"
+    found = anyio.run(Visits(phone, chance(7), _collect([]), inline).once, Setting(server.url, SPACE))
+    assert {each.in_step for each in found.standing} == {True}
+
+
 def test_relay_831_what_was_replaced_at_a_server_is_noticed_by_its_number(server: Server) -> None:
     """RELAY-831: a thief deletes a message, and waits until the server has forgotten its id."""
 

@@ -62,6 +62,14 @@ class _Position(NamedTuple):
     sequence: int
 
 
+class _Listed(NamedTuple):
+    """Our messages, the number of the last message of each subject, whatever it is, and of the last of all."""
+
+    found: dict[Name, _Position]
+    ends: dict[str, int]
+    last: int
+
+
 class JetStream:
     """Made by `connect`. `changed` is set whenever another program has published something. `replaced` are the names
     that the last look found again, and under them another message than was found or put there before."""
@@ -72,6 +80,7 @@ class JetStream:
         self._stream = f"LS-{setting.space.hex()}"
         self._tag = tag
         self._positions: dict[Name, _Position] = {}
+        self._ends: dict[str, int] = {}
         self._last = self._probed = 0
         self._heard: set[Name] = set()
         """What was published, as the server has passed it on: it may be stored a moment later."""
@@ -160,9 +169,9 @@ class JetStream:
 
     async def names(self) -> list[Name]:
         """All that lies there, by the headers alone."""
-        found, last = await self._listed(DeliverPolicy.ALL, None)
+        found, ends, last = await self._listed(DeliverPolicy.ALL, None)
         self.replaced = self._others(found)
-        self._positions, self._last = found, last
+        self._positions, self._ends, self._last = found, ends, last
         if not self._heard <= found.keys():
             self.changed.set()
         return list(found)
@@ -188,16 +197,17 @@ class JetStream:
             asyncio.get_running_loop().call_later(pause, self.changed.set)
 
     async def _since_last(self) -> dict[Name, _Position]:
-        found, last = await self._listed(DeliverPolicy.BY_START_SEQUENCE, self._last + 1)
+        found, ends, last = await self._listed(DeliverPolicy.BY_START_SEQUENCE, self._last + 1)
+        self._ends |= ends
         self._last = max(self._last, last)
         return found
 
     def _others(self, found: dict[Name, _Position]) -> set[Name]:
         return {name for name, at in found.items() if self._positions.get(name, at) != at}
 
-    async def _listed(self, policy: DeliverPolicy, first: int | None) -> tuple[dict[Name, _Position], int]:
-        """The messages of ours, and the number of the last message of all. A server keeps a list for a while and an
-        account has room for so many, so it is deleted (RELAY-1045). Nobody waits for that."""
+    async def _listed(self, policy: DeliverPolicy, first: int | None) -> _Listed:
+        """A server keeps a list for a while and an account has room for so many, so it is deleted (RELAY-1045). Nobody
+        waits for that."""
         config = ConsumerConfig(
             deliver_policy=policy, opt_start_seq=first, ack_policy=AckPolicy.NONE, headers_only=True, mem_storage=True,
             inactive_threshold=30.0,
@@ -209,15 +219,16 @@ class JetStream:
             await listing.unsubscribe()
             await self._client.publish(f"$JS.API.CONSUMER.DELETE.{self._stream}.{config.name}")
 
-    async def _read_list(self, listing: JetStreamContext.PullSubscription) -> tuple[dict[Name, _Position], int]:
+    async def _read_list(self, listing: JetStreamContext.PullSubscription) -> _Listed:
         found: dict[Name, _Position] = {}
+        ends: dict[str, int] = {}
         last, received, left = 0, 0, await _left(listing, 0)
         silent = 0.0
         while left > 0:
             asked = min(left, LISTED_TOGETHER)
             messages = await _some(listing, asked)
             for message in messages:
-                last = message.metadata.sequence.stream
+                last = ends[message.subject] = message.metadata.sequence.stream
                 name = _name(message.subject, (message.headers or {}).get("Nats-Msg-Id", ""))
                 if name is not None:
                     found[name] = _Position(message.subject, last)
@@ -228,7 +239,7 @@ class JetStream:
             silent = 0.0 if messages else silent + LISTING_SECONDS
             if silent > REQUEST_SECONDS:
                 raise TimeoutError("the list of what lies there does not come")
-        return found, last
+        return _Listed(found, ends, last)
 
     async def fetch(self, name: Name) -> bytes | None:
         """What lies there under this name; None if it is gone."""
@@ -250,10 +261,8 @@ class JetStream:
         minutes it takes a message for a repetition by its id alone, no matter who has published it (RELAY-572)."""
         name = publication.name
         subject = self._subject(name.lane, name.channel)
-        last = max(
-            (position.sequence for position in self._positions.values() if position.subject == subject), default=0
-        )
-        done = await self._published(subject, publication, last)
+        done = await self._published(subject, publication, self._ends.get(subject, 0))
+        self._ends[subject] = max(done.seq, self._ends.get(subject, 0))
         position = _Position(subject, done.seq)
         if done.duplicate and await self._stored(position) != publication.data:
             raise taken()
