@@ -224,7 +224,11 @@ def test_sync_1100_what_was_written_since_the_last_look_is_said(pair: list[Membe
     with other.transaction(a.now, None) as tx:
         forgetting.forget(tx, {tx.host: 1})
     other.close()
-    assert agreement.want().forgotten != third.forgotten
+    fourth = agreement.want()
+    assert fourth.forgotten != third.forgotten
+    with store.transaction(a.now, None) as tx:
+        forgetting.forget(tx, {tx.host: 2})
+    assert agreement.want().forgotten != fourth.forgotten
 
 
 def test_sync_1100_what_was_read_is_not_read_again_while_nothing_is_written(pair: list[Member]) -> None:

@@ -90,10 +90,12 @@ class ChangeToken(NamedTuple):
 
 class FileMoment(NamedTuple):
     """Of one connection to a file: after everything that is written to the file it is another one. `version` says so of
-    what other connections and programs write, `changes` of what this one writes."""
+    what other connections and programs write, `changes` of the statements of this one, and `token` of a copy that was
+    put back through this one, which SQLite counts as neither."""
 
     version: int
     changes: int
+    token: ChangeToken
 
 
 class Overwritten(NamedTuple):
@@ -145,7 +147,8 @@ class Reader:
         )
 
     def file_moment(self) -> FileMoment:
-        return FileMoment(int(self._rows("pragma data_version")[0][0]), self._connection.total_changes())
+        version = int(self._rows("pragma data_version")[0][0])
+        return FileMoment(version, self._connection.total_changes(), self.change_token())
 
     def hosts(self) -> tuple[OwnHost, KnownHosts]:
         """What is known of the own host, and of all others."""
