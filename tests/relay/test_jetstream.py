@@ -12,8 +12,8 @@ import anyio
 import pytest
 from nats.aio.msg import Msg
 from nats.js import JetStreamContext
-from nats.js.api import RawStreamMsg
-from nats.js.errors import NotFoundError
+from nats.js.api import RawStreamMsg, StreamConfig
+from nats.js.errors import BadRequestError, NotFoundError
 from tests.support.household import BOUND_SECONDS, Member, in_step, inline, until
 from tests.support.nats_server import WHERE, Server
 from tests.support.relay import chance, introduce
@@ -81,6 +81,101 @@ def test_relay_41_what_was_put_there_is_listed_fetched_and_deleted(server: Serve
         assert await relay.fetch(Name(LANE, "log", 2)) is None
 
     at(server, work)
+
+
+def test_relay_1180_devices_that_come_to_an_empty_server_at_once_are_all_let_in(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-1180: another device makes the stream after this one has looked, and before it makes it itself. In one of
+    ten times the server refuses the second then."""
+    add = JetStreamContext.add_stream
+
+    async def second(context: JetStreamContext, config: StreamConfig) -> None:
+        await add(context, config)
+        raise BadRequestError(code=400, err_code=10_065, description="subjects overlap with an existing stream")
+
+    monkeypatch.setattr(JetStreamContext, "add_stream", second)
+
+    async def work(relay: JetStream) -> None:
+        await relay.put(message(1))
+
+    at(server, work)
+
+
+def test_relay_1180_what_another_stream_has_is_no_race(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RELAY-1180: a server that gives the subjects to another stream is named with what it says."""
+    monkeypatch.setattr(jetstream, "STORED_WITHIN", (0.0,))
+
+    async def work(relay: JetStream) -> None:
+        await relay._context.delete_stream(relay._stream)
+        await relay._context.add_stream(name="all", subjects=["ls.>"])
+        with pytest.raises(Problem, match="subjects overlap"):
+            await JetStream.connect(Setting(server.url, SPACE), TAG)
+
+    at(server, work)
+
+
+def test_relay_1181_what_a_server_stores_late_is_looked_for_again(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-1181: it was heard of, and is stored when nobody waits for it any more."""
+    monkeypatch.setattr(jetstream, "STORED_WITHIN", (0.0,))
+    monkeypatch.setattr(jetstream, "STORED_LATER", (0.5,))
+
+    async def work(relay: JetStream) -> None:
+        other = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        await relay.put(message(1))
+        with pytest.raises(Moved):  # the server passes on what it refuses
+            await other.put(message(2))
+        await relay.changed.wait()
+        relay.changed.clear()
+        assert await relay.news() == [message(1).name]
+        await relay.put(message(2))  # a client does not hear its own
+        with anyio.fail_after(BOUND_SECONDS):
+            await relay.changed.wait()
+        assert await relay.news() == [message(2).name]
+        await other.close()
+
+    at(server, work)
+
+
+def test_relay_1183_a_channel_goes_on_whose_last_message_somebody_has_deleted(
+    server: Server, three: list[Member]
+) -> None:
+    """RELAY-1183: nats-server 2.9 says then that nothing lies in that channel, and the device looked again and again
+    without end. It says that something is gone, and all of it comes again."""
+    laptop, phone, _ = three
+    for title in ("one", "two"):
+        laptop.put("t1", title)
+        visit(laptop, server)
+
+    async def delete_the_last(relay: JetStream) -> None:
+        logs = [name for name in await relay.names() if name.channel == "log"]
+        await relay._delete(relay._positions[max(logs)].sequence)
+
+    at(server, delete_the_last)
+    assert {code for code, _ in visit(laptop, server)} == {"relay-went-back"}
+    visit(phone, server)
+    assert phone.title("t1") == "two"
+
+
+def test_relay_1183_a_device_does_not_look_again_without_end(
+    server: Server, three: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-1183: somebody publishes in its channel whenever it has looked. What it has found is said all the same."""
+    laptop = three[0]
+    laptop.put("t1", "one")
+    visit(laptop, server)
+    server.wipe()
+
+    async def moved(relay: JetStream, publication: Publication) -> None:
+        raise Moved
+
+    monkeypatch.setattr(JetStream, "put", moved)
+    said: list[tuple[str, str]] = []
+    with pytest.raises(Problem, match="in the place of this device's next one"):
+        anyio.run(Visits(laptop, chance(1), _collect(said), inline).once, Setting(server.url, SPACE))
+    assert {code for code, _ in said} == {"relay-went-back"}
 
 
 @pytest.mark.parametrize("lags", [False, True])
@@ -152,6 +247,41 @@ def test_relay_572_what_a_thief_has_put_in_the_place_of_a_message_is_not_taken_f
     for member in (laptop, phone, laptop, phone):
         visit(member, server)
     assert phone.title("t2") == "two"
+
+
+@pytest.mark.parametrize("ident", ["", "{lane}-{channel}-1000", "{lane}-{channel}-{next}"])
+@pytest.mark.parametrize("channel", ["log", "state", "keys"])
+def test_relay_1184_what_a_thief_has_put_into_a_channel_does_not_stop_its_device(
+    server: Server, three: list[Member], monkeypatch: pytest.MonkeyPatch, channel: str, ident: str
+) -> None:
+    """RELAY-1184: it has no name, or one that is far ahead, or that of the next message. The server has forgotten its
+    id: within two minutes it would not take another message under it (RELAY-572)."""
+    monkeypatch.setattr(jetstream, "DUPLICATE_SECONDS", 0.1)
+    laptop, phone, tablet = three
+    laptop.put("t1", "one")
+    visit(laptop, server)
+    with laptop.space.reading() as reader:
+        lane = ledger.lane(reader) or b""
+        number, _ = ledger.end_of(reader, channel)
+
+    async def squat(relay: JetStream) -> None:
+        await relay.names()
+        [subject] = {at.subject for name, at in relay._positions.items() if name[:2] == (lane, channel)}
+        name = ident.format(lane=lane.hex(), channel=channel, next=number + 1)
+        await relay._context.publish(subject, b"nothing", headers={"Nats-Msg-Id": name})
+        later = {"Nats-Msg-Id": "later"}
+        await relay._context.publish(relay._probe, b"", headers=later)
+        while (await relay._context.publish(relay._probe, b"", headers=later)).duplicate:
+            pass
+
+    at(server, squat)
+    laptop.put("t1", "two")
+    for member in (laptop, phone, tablet, laptop, phone, tablet):
+        visit(member, server)
+    assert in_step(*three)
+    assert phone.title("t1") == "two"
+    found = anyio.run(Visits(phone, chance(7), _collect([]), inline).once, Setting(server.url, SPACE))
+    assert {each.in_step for each in found.standing} == {True}
 
 
 def test_relay_831_what_was_replaced_at_a_server_is_noticed_by_its_number(server: Server) -> None:
@@ -383,6 +513,53 @@ def test_relay_45_a_running_program_visits_when_something_was_committed_or_publi
         assert said == []
 
     anyio.run(run)
+
+
+def test_relay_1182_a_device_notices_when_the_server_goes(server: Server) -> None:
+    """RELAY-1182: though nothing is asked of it."""
+
+    async def work(relay: JetStream) -> None:
+        relay.changed.clear()
+        server.stop()
+        with anyio.fail_after(BOUND_SECONDS):
+            await relay.changed.wait()
+        with pytest.raises(Problem, match="cannot be used"), relay.asking():
+            await relay.news()
+
+    at(server, work)
+
+
+def test_relay_1182_a_server_that_was_started_again_is_visited_within_seconds(
+    server: Server, three: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RELAY-1182: the minute after which a device looks by itself does not pass here."""
+    monkeypatch.setattr(visits, "VISIT_SECONDS", 3_600.0)
+    laptop, phone, _ = three
+    setting.write(phone.space, server.url, SPACE, phone.now)
+    said: list[tuple[str, str]] = []
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(Visits(phone, chance(2), _collect(said), inline).run)
+            for title in ("one", "two"):
+                laptop.put("t1", title)
+                await anyio.to_thread.run_sync(visit, laptop, server)
+                await until(lambda: phone.title("t1") == title, f"the arrival of {title}")  # noqa: B023
+                server.stop()
+                await until(lambda: said, "the device's word that the relay is away")
+                server.start()
+            tasks.cancel_scope.cancel()
+
+    anyio.run(run)
+    assert {code for code, _ in said} == {"relay-away"}
+
+
+def test_relay_1182_each_failed_visit_in_a_row_is_tried_again_later() -> None:
+    """RELAY-1182: twice as late, up to a minute, and not all devices at once."""
+    last, first = (lambda count: bytes(count)), (lambda count: b"\xff" * count)
+    assert [visits.pause_after(failures, last) for failures in (1, 2, 3, 7, 1_000_000)] == [1, 2, 4, 60, 60]
+    assert 0.5 < visits.pause_after(1, first) < 0.51
+    assert 30 < visits.pause_after(99, first) < 30.01
 
 
 @pytest.mark.parametrize("moved", [True, False])

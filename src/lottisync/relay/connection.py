@@ -7,6 +7,7 @@ where it lies is written down, and on this device alone. It is read when a conne
 import asyncio
 import logging
 import ssl
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,11 @@ NO_ROOM = (10_002, 10_023, 10_047, 10_049, 10_077)
 class Connection(Client):
     """A client that keeps `tls://`: nats-py itself goes on in the clear if the server says that it has no TLS, and then
     shows the password to all who listen. `refused` is the last thing that the server did not permit; `lacks_tls` holds
-    if it was left for that."""
+    if it was left for that. `when_closed` is called when the connection has ended, on either side."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.when_closed: Callable[[], None] = lambda: None
         self.refused = ""
         self.lacks_tls = False
 
@@ -52,6 +54,9 @@ class Connection(Client):
         """What goes wrong on the connection shows in the next request; what was not permitted shows nowhere else."""
         if "permissions violation" in str(error).lower():
             self.refused = str(error).removeprefix("nats: ")
+
+    async def note_closed(self) -> None:
+        self.when_closed()
 
     async def abandon(self) -> None:
         """Close the socket of a connection that was not made: nats-py leaves it open."""
@@ -76,6 +81,7 @@ async def connect(setting: Setting) -> Connection:
                 reconnect_time_wait=0,
                 no_echo=True,
                 error_cb=client.note,
+                closed_cb=client.note_closed,
                 **options,
             )
     except (TimeoutError, NatsError, OSError) as error:

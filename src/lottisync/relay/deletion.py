@@ -18,14 +18,14 @@ class Purge(NamedTuple):
 
 
 def purges(
-    board: Board, lane: bytes, left: Set[bytes], members: Collection[str], now: int, *, busy: bool
+    board: Board, lane: bytes, left: Set[bytes], members: Collection[str], now: int, *, busy: bool, unusable: Set[Name]
 ) -> list[Purge]:
     """What a device may delete now, in its lane and in those that it has `left`. `busy`: a snapshot is being published
-    in the lane, so its frames have no manifest yet."""
+    in the lane, so its frames have no manifest yet. What is `unusable` takes no other's place (RELAY-1184)."""
     found = []
     for own in {lane} | left:
         found.append(Purge(own, "log", board.superseded(own, set(members), now)))
-        found += [Purge(own, channel, _last(board, own, channel)) for channel in ("state", "keys")]
+        found += [Purge(own, channel, _last(board, own, channel, unusable)) for channel in ("state", "keys")]
         if own != lane and _numbers(board, lane, "state"):
             found.append(Purge(own, "state", _last(board, own, "state") + 1))  # it says how things were (RELAY-832)
         if own != lane or not busy:
@@ -48,5 +48,6 @@ def _first(board: Board, lane: bytes, channel: str) -> int:
     return min(_numbers(board, lane, channel), default=MAX_COUNTER)
 
 
-def _last(board: Board, lane: bytes, channel: str) -> int:
-    return max(_numbers(board, lane, channel), default=0)
+def _last(board: Board, lane: bytes, channel: str, ignored: Set[Name] = frozenset()) -> int:
+    numbers = (number for number in _numbers(board, lane, channel) if Name(lane, channel, number) not in ignored)
+    return max(numbers, default=0)

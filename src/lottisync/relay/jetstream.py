@@ -9,20 +9,29 @@ what the server recognises a repetition by. nats-py runs on asyncio alone, so th
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
-from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, DiscardPolicy, StorageType, StreamConfig, StreamInfo
+from nats.js.api import (
+    AckPolicy,
+    ConsumerConfig,
+    DeliverPolicy,
+    DiscardPolicy,
+    PubAck,
+    StorageType,
+    StreamConfig,
+    StreamInfo,
+)
 from nats.js.errors import APIError, NotFoundError
 
 from lottisync.problem import Problem
 from lottisync.relay.connection import NO_ROOM, Connection, connect, stalled
 from lottisync.relay.deletion import Purge
 from lottisync.relay.header import LANE_BYTES, Name
-from lottisync.relay.lane import Moved, Publication
+from lottisync.relay.lane import Moved, Publication, taken
 from lottisync.relay.server_files import MAX_PAYLOAD, STREAM_BYTES
 from lottisync.relay.setting import Setting
 
@@ -37,9 +46,13 @@ LISTING_SECONDS = 0.5
 """For which messages of a list are waited for, before it is asked how many are left."""
 STORED_WITHIN = (0.02, 0.1, 0.5, 1.0)
 """Seconds for which what was heard of is looked for, one after the other. What a server refuses is never stored."""
+STORED_LATER = (3.0, 10.0, 30.0)
+"""Seconds after which it is looked for again, while other work goes on: a slow disk may store it by then."""
 COPIED_WITHIN = (0.02, 0.1, 0.5)
 """The same, for which a copy of a stream may lack what its leader has acknowledged."""
 WRONG_LAST_SEQUENCE = 10_071
+STREAM_IN_USE = frozenset({10_058, 10_065})
+"""What a server says of a stream whose name or subjects another has."""
 NO_SUCH_MESSAGE = frozenset({10_037, 10_043, 10_057})
 """What a server says of a message that is gone: not found, no such number, not deleted."""
 
@@ -47,6 +60,14 @@ NO_SUCH_MESSAGE = frozenset({10_037, 10_043, 10_057})
 class _Position(NamedTuple):
     subject: str
     sequence: int
+
+
+class _Listed(NamedTuple):
+    """Our messages, the number of the last message of each subject, whatever it is, and of the last of all."""
+
+    found: dict[Name, _Position]
+    ends: dict[str, int]
+    last: int
 
 
 class JetStream:
@@ -59,6 +80,7 @@ class JetStream:
         self._stream = f"LS-{setting.space.hex()}"
         self._tag = tag
         self._positions: dict[Name, _Position] = {}
+        self._ends: dict[str, int] = {}
         self._last = self._probed = 0
         self._heard: set[Name] = set()
         """What was published, as the server has passed it on: it may be stored a moment later."""
@@ -88,6 +110,7 @@ class JetStream:
         with relay.asking():
             await relay._make_stream()
             await client.subscribe(f"{relay._prefix}.>", cb=relay._note_change)
+        client.when_closed = relay.changed.set
         return relay
 
     @contextmanager
@@ -100,23 +123,38 @@ class JetStream:
 
     async def _make_stream(self) -> None:
         try:
-            info = await self._context.stream_info(self._stream)
-            self._copied_within = COPIED_WITHIN if (info.config.num_replicas or 1) > 1 else ()
+            info = await self.info()
         except NotFoundError:
-            await self._context.add_stream(
-                StreamConfig(
-                    name=self._stream,
-                    subjects=[f"{self._prefix}.>"],
-                    storage=StorageType.FILE,
-                    discard=DiscardPolicy.NEW,
-                    max_bytes=STREAM_BYTES,
-                    max_age=AGE_SECONDS,
-                    max_msg_size=MAX_PAYLOAD,
-                    duplicate_window=DUPLICATE_SECONDS,
-                    allow_direct=True,
-                    allow_rollup_hdrs=False,
-                )
-            )
+            info = await self._made_stream()
+        self._copied_within = COPIED_WITHIN if (info.config.num_replicas or 1) > 1 else ()
+
+    async def _made_stream(self) -> StreamInfo:
+        config = StreamConfig(
+            name=self._stream,
+            subjects=[f"{self._prefix}.>"],
+            storage=StorageType.FILE,
+            discard=DiscardPolicy.NEW,
+            max_bytes=STREAM_BYTES,
+            max_age=AGE_SECONDS,
+            max_msg_size=MAX_PAYLOAD,
+            duplicate_window=DUPLICATE_SECONDS,
+            allow_direct=True,
+            allow_rollup_hdrs=False,
+        )
+        try:
+            return await self._context.add_stream(config)
+        except APIError as error:
+            if error.err_code not in STREAM_IN_USE:
+                raise
+            return await self._made_by_another(error)
+
+    async def _made_by_another(self, refused: APIError) -> StreamInfo:
+        """Another device makes the stream at the same time (RELAY-1180)."""
+        for pause in STORED_WITHIN:
+            with suppress(NotFoundError):
+                return await self.info()
+            await asyncio.sleep(pause)
+        raise refused
 
     async def _note_change(self, message: Msg) -> None:
         name = _name(message.subject, (message.headers or {}).get("Nats-Msg-Id", ""))
@@ -131,9 +169,9 @@ class JetStream:
 
     async def names(self) -> list[Name]:
         """All that lies there, by the headers alone."""
-        found, last = await self._listed(DeliverPolicy.ALL, None)
+        found, ends, last = await self._listed(DeliverPolicy.ALL, None)
         self.replaced = self._others(found)
-        self._positions, self._last = found, last
+        self._positions, self._ends, self._last = found, ends, last
         if not self._heard <= found.keys():
             self.changed.set()
         return list(found)
@@ -146,22 +184,30 @@ class JetStream:
                 break
             await asyncio.sleep(pause)
             found |= await self._since_last()
-        self._heard.clear()
         self.replaced = self._others(found)
         self._positions |= found
+        if not self._heard <= self._positions.keys():
+            self._look_later()
+        self._heard.clear()
         return list(found)
 
+    def _look_later(self) -> None:
+        """Something was heard of that is not stored yet (RELAY-1181)."""
+        for pause in STORED_LATER:
+            asyncio.get_running_loop().call_later(pause, self.changed.set)
+
     async def _since_last(self) -> dict[Name, _Position]:
-        found, last = await self._listed(DeliverPolicy.BY_START_SEQUENCE, self._last + 1)
+        found, ends, last = await self._listed(DeliverPolicy.BY_START_SEQUENCE, self._last + 1)
+        self._ends |= ends
         self._last = max(self._last, last)
         return found
 
     def _others(self, found: dict[Name, _Position]) -> set[Name]:
         return {name for name, at in found.items() if self._positions.get(name, at) != at}
 
-    async def _listed(self, policy: DeliverPolicy, first: int | None) -> tuple[dict[Name, _Position], int]:
-        """The messages of ours, and the number of the last message of all. A server keeps a list for a while and an
-        account has room for so many, so it is deleted (RELAY-1045). Nobody waits for that."""
+    async def _listed(self, policy: DeliverPolicy, first: int | None) -> _Listed:
+        """A server keeps a list for a while and an account has room for so many, so it is deleted (RELAY-1045). Nobody
+        waits for that."""
         config = ConsumerConfig(
             deliver_policy=policy, opt_start_seq=first, ack_policy=AckPolicy.NONE, headers_only=True, mem_storage=True,
             inactive_threshold=30.0,
@@ -173,15 +219,16 @@ class JetStream:
             await listing.unsubscribe()
             await self._client.publish(f"$JS.API.CONSUMER.DELETE.{self._stream}.{config.name}")
 
-    async def _read_list(self, listing: JetStreamContext.PullSubscription) -> tuple[dict[Name, _Position], int]:
+    async def _read_list(self, listing: JetStreamContext.PullSubscription) -> _Listed:
         found: dict[Name, _Position] = {}
+        ends: dict[str, int] = {}
         last, received, left = 0, 0, await _left(listing, 0)
         silent = 0.0
         while left > 0:
             asked = min(left, LISTED_TOGETHER)
             messages = await _some(listing, asked)
             for message in messages:
-                last = message.metadata.sequence.stream
+                last = ends[message.subject] = message.metadata.sequence.stream
                 name = _name(message.subject, (message.headers or {}).get("Nats-Msg-Id", ""))
                 if name is not None:
                     found[name] = _Position(message.subject, last)
@@ -192,7 +239,7 @@ class JetStream:
             silent = 0.0 if messages else silent + LISTING_SECONDS
             if silent > REQUEST_SECONDS:
                 raise TimeoutError("the list of what lies there does not come")
-        return found, last
+        return _Listed(found, ends, last)
 
     async def fetch(self, name: Name) -> bytes | None:
         """What lies there under this name; None if it is gone."""
@@ -214,32 +261,34 @@ class JetStream:
         minutes it takes a message for a repetition by its id alone, no matter who has published it (RELAY-572)."""
         name = publication.name
         subject = self._subject(name.lane, name.channel)
-        last = max(
-            (position.sequence for position in self._positions.values() if position.subject == subject), default=0
-        )
+        done = await self._published(subject, publication, self._ends.get(subject, 0))
+        self._ends[subject] = max(done.seq, self._ends.get(subject, 0))
+        position = _Position(subject, done.seq)
+        if done.duplicate and await self._stored(position) != publication.data:
+            raise taken()
+        self._positions[name] = position
+
+    async def _published(self, subject: str, publication: Publication, last: int) -> PubAck:
+        """Stored only if `last` is still the subject's last message. A server that says a lower number has lost that
+        one, or has lost count (RELAY-1183): nothing newer lies there in either case."""
+        lane, channel, number = publication.name
         headers = {
-            "Nats-Msg-Id": f"{name.lane.hex()}-{name.channel}-{name.number}",
+            "Nats-Msg-Id": f"{lane.hex()}-{channel}-{number}",
             "Nats-Expected-Last-Subject-Sequence": str(last),
         }
         try:
-            done = await self._context.publish(subject, publication.data, stream=self._stream, headers=headers)
+            return await self._context.publish(subject, publication.data, stream=self._stream, headers=headers)
         except APIError as error:
-            if error.err_code == WRONG_LAST_SEQUENCE:
-                raise Moved from None
             if error.err_code in NO_ROOM:
                 raise Problem(
                     "relay-full", "the relay is full: it took nothing more. Give the stream {name} more room",
                     name=self._stream,
                 ) from None  # fmt: skip
-            raise
-        position = _Position(subject, done.seq)
-        if done.duplicate and await self._stored(position) != publication.data:
-            raise Problem(
-                "relay-taken",
-                "somebody has put another message in the place of this device's next one at the relay. "
-                "It is tried again",
-            )
-        self._positions[name] = position
+            if error.err_code != WRONG_LAST_SEQUENCE:
+                raise
+            if (said := _number_at_the_end(error.description)) is None or said >= last:
+                raise Moved from None
+        return await self._published(subject, publication, said)
 
     async def purge(self, purge: Purge) -> None:
         """Message by message: where a whole subject is purged, a server leaves out of a list that another device is
@@ -309,6 +358,12 @@ async def _some(listing: JetStreamContext.PullSubscription, count: int) -> list[
         return await listing.fetch(count, timeout=LISTING_SECONDS)
     except TimeoutError:
         return []
+
+
+def _number_at_the_end(said: str | None) -> int | None:
+    """Of `wrong last sequence: 12`."""
+    digits = (said or "").rpartition(" ")[2]
+    return int(digits) if digits.isdecimal() else None
 
 
 def _name(subject: str, ident: str) -> Name | None:

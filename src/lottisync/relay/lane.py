@@ -8,6 +8,7 @@ same bytes.
 from typing import NamedTuple
 
 from lottisync.device.device import Device
+from lottisync.problem import Problem
 from lottisync.relay import ledger
 from lottisync.relay.board import Entry
 from lottisync.relay.epoch import Epoch
@@ -29,6 +30,14 @@ from lottisync.relay.seal import sealed
 
 class Moved(Exception):
     """Another program has published in a channel of this device: look again."""
+
+
+def taken() -> Problem:
+    """Another client publishes in a channel of this device, and does not stop."""
+    return Problem(
+        "relay-taken",
+        "somebody has put another message in the place of this device's next one at the relay. It is tried again",
+    )
 
 
 class Publication(NamedTuple):

@@ -88,7 +88,10 @@ class Publishing:
         own, lane = self._device.id, self.lane.id
         lanes = {entry.name.lane for entry in self._board.entries.values() if entry.device == own}
         left = (lanes | self._circle.lanes_of(own)) - {lane}
-        return purges(self._board, lane, left, self._circle.members.keys(), now, busy=self._snapshot.running)
+        return purges(
+            self._board, lane, left, self._circle.members.keys(), now,
+            busy=self._snapshot.running, unusable=self._receiving.unusable,
+        )  # fmt: skip
 
     def close(self) -> None:
         self._snapshot.close()

@@ -43,7 +43,7 @@ class Receiving:
         self._done: set[Name] = set()
         self._refused: set[Name] = set()
         """What is not read again until the relay is looked at again: it may show it unaltered then."""
-        self._unusable: set[Name] = set()
+        self.unusable: set[Name] = set()
         """Those of them that are not what was put there, or never were anything."""
         self.looked = False
         """Whether the relay was looked at since the program was started."""
@@ -73,7 +73,7 @@ class Receiving:
     def _try_again(self) -> None:
         """Read also what was refused."""
         self._refused.clear()
-        self._unusable.clear()
+        self.unusable.clear()
 
     def _read_again(self, replaced: Set[Name]) -> None:
         self._board.replaced(replaced)
@@ -131,7 +131,7 @@ class Receiving:
             self._read(name, parts, data, now)
         except (BadMessage, Unacceptable) as error:
             self.events.append(Refused(name, str(error)))
-            self._unusable.add(name)
+            self.unusable.add(name)
             self._give_up(name)
 
     def _doubted(self, name: Name, *, genuine: bool) -> None:
@@ -220,7 +220,7 @@ class Receiving:
     def refused(self) -> list[tuple[bytes, str, int]]:
         """What lies there and could not be used, for others who count on it (RELAY-890). Frames are named first: a
         manifest of a member has led to them."""
-        names = sorted(self._unusable, key=lambda name: (not name.channel.startswith("snap."), name))
+        names = sorted(self.unusable, key=lambda name: (not name.channel.startswith("snap."), name))
         return [(name.lane, name.channel, name.number) for name in names[:MAX_REFUSED]]
 
     def epochs_in_use(self) -> set[bytes]:

@@ -1,8 +1,8 @@
 """A device at its relay, for as long as a program runs (docs/specs/19-relay.md, section 10).
 
 It comes when the program starts, when something was committed here, when something was published there, and once a
-minute. Each visit is the same: look, read, publish, clean up. Whatever fails ends the visit, and it comes again a while
-later; connections to other devices go on beside it.
+minute. Each visit is the same: look, read, publish, clean up. Whatever fails ends the visit, and it comes again, after
+a second at first; connections to other devices go on beside it.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from lottisync.relay import setting as settings
 from lottisync.relay.event import words
 from lottisync.relay.header import LANE_BYTES
 from lottisync.relay.keyring import Chance
-from lottisync.relay.lane import Moved
+from lottisync.relay.lane import Moved, taken
 from lottisync.relay.participant import Participant
 from lottisync.relay.setting import Setting
 from lottisync.relay.standing import Standing
@@ -29,8 +29,14 @@ VISIT_SECONDS = 60.0
 """Between two visits, if nothing happens."""
 GATHER_SECONDS = 0.2
 """How long what happens is gathered before a visit: changes come in bursts."""
-AGAIN_SECONDS = 15.0
-"""After a visit that failed."""
+AGAIN_SECONDS = 1.0
+"""After a visit that failed: most often a server was started again, or a network has just come up. Each further
+failure doubles it, up to `VISIT_SECONDS`. A random part of up to half is left out: devices come one by one."""
+MOST_DOUBLED = 10
+MOST_MOVED = 8
+"""How often in a visit it is looked again because somebody has published in a channel of this device."""
+SETTING_SECONDS = 15.0
+"""After which a program without a relay looks whether one was set."""
 LEAVING_SECONDS = 5.0
 """What a program that ends may still take for its last visit."""
 TAG_LABEL = b"lottisync/relay-tag/1\x00"
@@ -58,6 +64,12 @@ def tag(device: Device, setting: Setting) -> bytes:
     return device.key.derived(TAG_LABEL + setting.space)[:LANE_BYTES]
 
 
+def pause_after(failures: int, chance: Chance) -> float:
+    """Seconds after so many failed visits in a row until the next one (RELAY-1182)."""
+    whole = min(AGAIN_SECONDS * 2.0 ** min(failures - 1, MOST_DOUBLED), VISIT_SECONDS)
+    return whole * (1 - int.from_bytes(chance(2), "big") / 2**17)
+
+
 class Found(NamedTuple):
     """How the other devices stand, and the bytes at the relay: `used` of `allowed`, None if it sets no bound."""
 
@@ -74,17 +86,21 @@ class Visits:
     ) -> None:
         self._device, self._chance, self._report, self._call = device, chance, report, call
         self._said = ""
+        self._failures = 0
 
     async def run(self) -> None:
         """Until cancelled. Without a relay in the settings, look for one now and then."""
         while True:
             setting = await self._call(partial(settings.read, self._device.space))
-            if setting is not None:
-                try:
-                    await self._stay(setting)
-                except Exception as error:  # noqa: BLE001 - a library of another's raises what it likes
-                    self._say_once(error)
-            await anyio.sleep(AGAIN_SECONDS)
+            if setting is None:
+                await anyio.sleep(SETTING_SECONDS)
+                continue
+            try:
+                await self._stay(setting)
+            except Exception as error:  # noqa: BLE001 - a library of another's raises what it likes
+                self._say_once(error)
+                self._failures += 1
+                await anyio.sleep(pause_after(self._failures, self._chance))
 
     async def _stay(self, setting: Setting) -> None:
         """At one relay, until the setting changes."""
@@ -98,7 +114,7 @@ class Visits:
                 if all_of_it := anyio.current_time() >= look_at:
                     look_at = anyio.current_time() + VISIT_SECONDS
                 await self.visit(relay, participant, all_of_it=all_of_it)
-                self._said = ""
+                self._said, self._failures = "", 0
                 await _either(relay, bell, look_at)
             with anyio.move_on_after(LEAVING_SECONDS):  # those who come here hear where to go (RELAY-896)
                 await self.visit(relay, participant, leaving=True, all_of_it=False)
@@ -137,11 +153,13 @@ class Visits:
     ) -> None:
         """Look, read, publish, clean up. Without `all_of_it` it looks at what has come since the last look, if anything
         has (RELAY-836). Raises `Problem` for what the relay does not do."""
-        with relay.asking():
-            await self._visit(relay, participant, leaving=leaving, all_of_it=all_of_it)
-        for event in participant.events():
-            if (said := words(event)) is not None:
-                self._report(*said)
+        try:
+            with relay.asking():
+                await self._visit(relay, participant, leaving=leaving, all_of_it=all_of_it)
+        finally:  # it is not said a second time (RELAY-897)
+            for event in participant.events():
+                if (said := words(event)) is not None:
+                    self._report(*said)
 
     async def _visit(self, relay: "JetStream", participant: Participant, *, leaving: bool, all_of_it: bool) -> None:
         changed = relay.changed.is_set()
@@ -150,16 +168,23 @@ class Visits:
             await self._read(relay, participant)
         elif changed:
             await self._read_news(relay, participant)
+        await self._publish(relay, participant, leaving=leaving)
+        for purge in await self._call(partial(participant.purges, self._now())):
+            await relay.purge(purge)
+            participant.purged(purge)
+
+    async def _publish(self, relay: "JetStream", participant: Participant, *, leaving: bool) -> None:
+        moved = 0
         while (publication := await self._call(partial(participant.publish, self._now(), leaving=leaving))) is not None:
             try:
                 await relay.put(publication)
             except Moved:
+                moved += 1
+                if moved > MOST_MOVED:
+                    raise taken() from None
                 await self._read(relay, participant)
-                continue
-            await self._call(partial(participant.acknowledged, publication.name, self._now()))
-        for purge in await self._call(partial(participant.purges, self._now())):
-            await relay.purge(purge)
-            participant.purged(purge)
+            else:
+                await self._call(partial(participant.acknowledged, publication.name, self._now()))
 
     async def _read(self, relay: "JetStream", participant: Participant) -> None:
         names = await relay.names()
