@@ -307,7 +307,9 @@ def test_web_619_activity_calls_things_as_people_do(visitor: Visitor) -> None:
         "New item: Find the manual",
     ):
         assert f'href="/tasks/{TASK}">{said}</a>' in page
-    assert 'href="/tasks/t2">Sweep the chimney! · Title</a>' in page
+    assert 'href="/tasks/t2">Sweep the chimney! · Title</a></p>' in page
+    assert f'New note: He calls back.</a><span class="faint"> · {TITLE}</span></p>' in page
+    assert f"Time: {TITLE}</a></p>" in page
     for word in ("entryLink", "entry", "checklistItem"):
         assert word not in page.partition("<main")[2]
 

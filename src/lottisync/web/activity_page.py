@@ -63,13 +63,15 @@ def activity(request: Request) -> Response:
     activities = sorted([*_written(site), *_of_proposals(site)], key=lambda activity: activity.at, reverse=True)
     devices = sorted({activity.device for activity in activities if activity.device})
     agents = sorted({activity.name for activity in activities if activity.agent})
-    shown = [activity for activity in activities if by in ("", activity.who, activity.agent, activity.device)]
+    fitting = [activity for activity in activities if by in ("", activity.who, activity.agent, activity.device)]
+    shown = fitting[:MOST_LINES]
     return page(
         request,
         "activity.html",
         title=say("Activity"),
         at="activity",
-        days=_by_day(shown[:MOST_LINES]),
+        days=_by_day(shown),
+        titles=site.inbox().titles({activity.task for activity in shown}),
         chips=[
             *((key, say(name)) for key, name in CHIPS),
             *((f"{AGENT}{name}", name) for name in agents),
