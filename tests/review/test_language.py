@@ -41,17 +41,17 @@ def test_rev14_plural_forms(language: str, forms: list[str]) -> None:
     ("language", "sentence"),
     [
         ("en", 'Check off: "Flour"'),
-        ("de", 'Abhaken: "Flour"'),
-        ("es", 'Marcar: "Flour"'),
-        ("fr", 'Cocher : "Flour"'),
-        ("ro", 'Bifează: "Flour"'),
+        ("de", "Abhaken: „Flour“"),
+        ("es", "Marcar: «Flour»"),
+        ("fr", "Cocher : «\u00a0Flour\u00a0»"),
+        ("ro", "Bifează: „Flour”"),
         ("xx", 'Check off: "Flour"'),
     ],
 )
 def test_rev14_a_proposal_reads_in_the_language_of_its_reader(
     laptop: Reviewer, phone: Reviewer, language: str, sentence: str
 ) -> None:
-    """REV-14, S1-63: not in that of the device that made it."""
+    """REV-14, S1-63: not in that of the device that made it, and what a person wrote in the quotes of that language."""
     laptop.add_task(items=("Flour",))
     laptop.propose("suggest_checklist_completion", {"items": [{"id": "t1-i0", "reason": "The note of 22:30 says so"}]})
     phone.pull(laptop)

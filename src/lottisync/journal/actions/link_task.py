@@ -10,6 +10,7 @@ from lottisync.entities import path as paths
 from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
+from lottisync.journal import words
 from lottisync.journal.arguments import EntityIdText, rule
 from lottisync.journal.task_action import NOT_ALLOWED, TASK, TaskAction, Topic, allows, missing
 from lottisync.journal.types import ENTRY_LINK, INVERSES, RELATIONS, Task, link_ends
@@ -120,5 +121,10 @@ class LinkTask(TaskAction):
         tx.link(ENTRY_LINK, from_id, to_id, dict.fromkeys(had) | fields)
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
-        task = f'"{name}"' if name else self.catalogue.say(marked("task {id}…"), language, id=self.target_task_id[:8])
-        return self.catalogue.say(SENTENCES[self.relation], language, name=task)
+        say = self.catalogue.say
+        task = (
+            say(words.QUOTED, language, name=name)
+            if name
+            else say(marked("task {id}…"), language, id=self.target_task_id[:8])
+        )
+        return say(SENTENCES[self.relation], language, name=task)

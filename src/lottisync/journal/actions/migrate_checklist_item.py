@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from lottisync.entities.view import view
-from lottisync.journal import tasks
+from lottisync.journal import tasks, words
 from lottisync.journal.arguments import Arguments, EntityIdText, TitleText
 from lottisync.journal.task_action import ITEM, NOT_ALLOWED, TASK, OwnedAction, TaskAction, allows, missing
 from lottisync.journal.types import POSITION, ChecklistItem, Task
@@ -109,5 +109,10 @@ class MigrateChecklistItem(MovedItem, OwnedAction):
         tx.put(item.id, ITEM, {**position, **receipt(self, effect_write.operation, item, position)})
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
-        task = f'"{name}"' if name else self.catalogue.say(marked("task {id}…"), language, id=self.target_task_id[:8])
-        return self.catalogue.say(marked('Move "{title}" to {name}'), language, title=self.title, name=task)
+        say = self.catalogue.say
+        task = (
+            say(words.QUOTED, language, name=name)
+            if name
+            else say(marked("task {id}…"), language, id=self.target_task_id[:8])
+        )
+        return say(marked('Move "{title}" to {name}'), language, title=self.title, name=task)

@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities.view import view
-from lottisync.journal import evidence, guard
+from lottisync.journal import evidence, guard, words
 from lottisync.journal.arguments import MAX_REASON, Arguments, Evidence, Id, ReasonText, TitleText
 from lottisync.journal.redundancy import same
 from lottisync.journal.task_action import ITEM, OwnedAction, TaskAction, Topic, missing
@@ -198,7 +198,8 @@ class UpdateChecklistItem(ItemChange, OwnedAction):
         }
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
-        item = f'"{name}"' if name else self.catalogue.say(marked("item {id}…"), language, id=self.id[:8])
+        say = self.catalogue.say
+        item = say(words.QUOTED, language, name=name) if name else say(marked("item {id}…"), language, id=self.id[:8])
         said = [self._change(item, language)] if self.is_checked is not None or self.title is not None else []
         if self.is_archived is not None:
             text = marked("Archive: {name}") if self.is_archived else marked("Take out of the archive: {name}")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from lottisync.entities.view import view
-from lottisync.journal import time_entry
+from lottisync.journal import time_entry, words
 from lottisync.journal.arguments import MAX_SUMMARY, Id, rule
 from lottisync.journal.task_action import OwnedAction, missing
 from lottisync.journal.time_entry import ENTRY, checked_instant
@@ -74,7 +74,9 @@ class TimeChange(OwnedAction):
 
     def called(self, name: str | None, language: str) -> str:
         """The entry in a sentence."""
-        return f'"{name}"' if name else self.catalogue.say(marked("entry {id}…"), language, id=self.owned_id()[:8])
+        if name:
+            return self.catalogue.say(words.QUOTED, language, name=name)
+        return self.catalogue.say(marked("entry {id}…"), language, id=self.owned_id()[:8])
 
 
 class UpdateTimeEntry(TimeChange):
@@ -114,6 +116,7 @@ class UpdateTimeEntry(TimeChange):
             for part, given in ((marked("start"), self.start_time), (marked("end"), self.end_time))
             if given
         ]
-        changes = ", ".join([*moved, *([f'"{self.text}"'] if self.text else [])])
+        text = [self.catalogue.say(words.QUOTED, language, name=self.text)] if self.text else []
+        changes = ", ".join([*moved, *text])
         entry = self.called(name, language)
         return self.catalogue.say(marked("Change time entry {name}: {changes}"), language, name=entry, changes=changes)
