@@ -202,6 +202,28 @@ def test_what_is_not_there_is_said_in_words(apart: tuple[Path, Path], arguments:
     assert call(apart[0], *arguments, status=1)["error"]["code"] == code
 
 
+def test_cli_442_what_became_of_a_task_is_said_in_the_readers_language(tmp_path: Path) -> None:
+    """CLI-442: a deletion and the edit that it conflicts with, on every page that shows either."""
+    laptop, phone = (TaskHome.create(tmp_path / name, name) for name in ("laptop", "phone"))
+    laptop.members.add("phone", phone.key.certificate, clock.now())
+    phone.members.add("laptop", laptop.key.certificate, clock.now())
+    with laptop.journal.transaction(clock.now(), HIGH) as tx:
+        tx.put("t1", "task", {"title": "Milk"})
+    meet(laptop, phone)
+    with laptop.journal.transaction(clock.now(), HIGH) as tx:
+        tx.delete("t1")
+    with phone.journal.transaction(clock.now(), HIGH) as tx:
+        tx.put("t1", "task", {"title": "Oat milk"})
+    meet(laptop, phone)
+    for home in (laptop, phone):
+        home.close()
+    pages = (("conflicts",), ("conflicts", "show", "t1"), ("history", "t1"))
+    said = [run_here(*page, "--language", "de", home=laptop.path).out for page in pages]
+    assert all("gelöscht" in page for page in said)
+    assert all("bearbeitet" in page for page in said[:2])
+    assert re.findall(r"\b(deleted|edited)\b", "".join(said)) == []
+
+
 def test_cli481_history_says_deleted_in_a_word(apart: tuple[Path, Path]) -> None:
     """CLI-481: and not with the clocks that the deletion had seen."""
     assert run_here("task", "delete", "t1", home=apart[0]).code == 0

@@ -51,7 +51,7 @@ def show_task(terminal: Terminal, task_id: str) -> None:
         category = named.get(page.task.category_id or "", "")
     for problem in page.damaged:
         terminal.warn(with_hint(problem))
-    from lottisync.cli.stores import of_task
+    from lottisync.cli.conflicts import of_task
     from lottisync.daemon.agent_page import minder
 
     agent = minder(terminal.home, page.task.id, clock.now())
@@ -80,7 +80,7 @@ def _show_task(
 ) -> None:
     """The page of a task; below it its conflicts, and what waits for a verdict, as `lottisync review --task` shows
     it."""
-    from lottisync.cli.stores import show_of_task
+    from lottisync.cli.conflicts import show_of_task
 
     show_page(terminal, page, beside, agent)
     if beside.withheld is not None:
