@@ -45,6 +45,42 @@ def test_cli_102_a_day_as_people_say_it(said: str, meant: str) -> None:
     assert day(said, SUNDAY) == meant
 
 
+@pytest.mark.parametrize(
+    ("language", "said", "meant"),
+    [
+        ("de", "morgen", "2026-11-23"),
+        ("de", "übermorgen", "2026-11-24"),
+        ("de", "Freitag", "2026-11-27"),
+        ("de", "in 2 Wochen", "2026-12-06"),
+        ("de", "tomorrow", "2026-11-23"),
+        ("es", "mañana", "2026-11-23"),
+        ("es", "viernes", "2026-11-27"),
+        ("es", "en 2 semanas", "2026-12-06"),
+        ("fr", "demain", "2026-11-23"),
+        ("fr", "vendredi", "2026-11-27"),
+        ("fr", "dans 2 semaines", "2026-12-06"),
+        ("ro", "mâine", "2026-11-23"),
+        ("ro", "vineri", "2026-11-27"),
+        ("ro", "în 2 săptămâni", "2026-12-06"),
+    ],
+)
+def test_cli_1100_a_day_in_the_readers_language(language: str, said: str, meant: str) -> None:
+    """CLI-1100: what the sentence about a wrong day offers is taken."""
+    with speaking(language):
+        assert day(said, SUNDAY) == meant
+        assert moment(f"{said} 9:00", SUNDAY) == moment(f"{meant} 9:00", SUNDAY)
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("de", "mai"), ("de", "nächsten freitag"), ("de", "01.02"), ("fr", "mai"), ("fr", "morgen"), ("en", "morgen")],
+)
+def test_cli_1100_a_day_that_may_be_another_one_is_refused_in_each_language(language: str, said: str) -> None:
+    """CLI-1100, CLI-103"""
+    with speaking(language), pytest.raises(Usage):
+        day(said, SUNDAY)
+
+
 ODD_CLOCKS = (0, 1, LAST, 2**48 - 1)
 
 

@@ -1,6 +1,7 @@
 """What a person reads comes from the catalogue; examples, completion, and options anywhere (11-command-line.md)."""
 
 import ast
+import importlib
 import io
 import json
 import re
@@ -63,6 +64,28 @@ def test_cli_440_a_sentence_that_is_not_looked_up_is_found() -> None:
     """CLI-440: the search above finds what it is there for."""
     source = 'terminal.line(f"{name} is not here")\nterminal.warn("Nothing was done" if x else say("Done"))\n'
     assert [text for _, text in shown_literals(ast.parse(source))] == [" is not here", "Nothing was done"]
+
+
+def test_cli_440_a_sentence_that_stands_in_a_constant_is_in_the_catalogue() -> None:
+    """CLI-440: a constant that an error or an answer is made of is marked, or nothing collects it."""
+    known, missing = set(collected()), []
+    for file, called in named_by_calls():
+        held = getattr(
+            importlib.import_module(".".join(file.relative_to(SOURCE.parent).with_suffix("").parts)), called, ""
+        )
+        if isinstance(held, str) and " " in held and held not in known:
+            missing.append(f"{file.name}: {called}")
+    assert missing == []
+
+
+def named_by_calls() -> Iterator[tuple[Path, str]]:
+    """The constants that the makers of sentences are called with, also through a function of the module that has its
+    template from a caller."""
+    makers = {"say", "Sentence", "Problem", "Usage", "WrongCall", "Fault", "Outcome", "_refused"}
+    for file in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in makers:
+                yield from ((file, one.id) for one in node.args if isinstance(one, ast.Name) and one.id.isupper())
 
 
 def test_cli_440_no_module_of_click_is_forgotten() -> None:

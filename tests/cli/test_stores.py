@@ -224,6 +224,22 @@ def test_cli_442_what_became_of_a_task_is_said_in_the_readers_language(tmp_path:
     assert re.findall(r"\b(deleted|edited)\b", "".join(said)) == []
 
 
+def test_cli_1102_history_and_conflicts_show_values_as_the_other_pages_do(apart: tuple[Path, Path]) -> None:
+    """CLI-1102: a length of time and a repetition in words."""
+    for home, minutes, rule in ((apart[0], "90", "weekly"), (apart[1], "2h", "every 2 weeks")):
+        run_here("task", "due", "t1", "2026-12-01", home=home)
+        run_here("task", "estimate", "t1", minutes, home=home)
+        run_here("task", "repeat", "t1", rule, home=home)
+    laptop, phone = (TaskHome.open(home) for home in apart)
+    meet(laptop, phone)
+    laptop.close()
+    phone.close()
+    for page in (("history", "t1"), ("conflicts",), ("conflicts", "show", "t1")):
+        said = run_here(*page, home=apart[0]).out
+        assert all(word in said for word in ("1h 30m", "every week", "every 2 weeks" if page[0] == "conflicts" else ""))
+        assert "R/2026" not in said
+
+
 def test_cli481_history_says_deleted_in_a_word(apart: tuple[Path, Path]) -> None:
     """CLI-481: and not with the clocks that the deletion had seen."""
     assert run_here("task", "delete", "t1", home=apart[0]).code == 0

@@ -76,7 +76,7 @@ def test_jour_26_a_time_without_an_offset_is_of_this_device(home: Path, monkeypa
 
 
 def test_jour_27_a_timer_is_started_and_stopped(home: Path) -> None:
-    """JOUR-27, JOUR-245, JOUR-1010"""
+    """JOUR-27, JOUR-245, JOUR-1010, CLI-1101"""
     assert task(home, "time", "list").out == task(home, "time", "stop").out == "No timer runs.\n"
     done(home, "time", "start", "milk", "walking", "--at", "2026-01-02T14:00Z")
     [runs] = done(home, "time", "list")
@@ -89,6 +89,10 @@ def test_jour_27_a_timer_is_started_and_stopped(home: Path) -> None:
     assert (stopped["taskTitle"], stopped["minutes"], stopped["changed"]) == ("Bake bread", 20, True)
     assert done(home, "time", "stop") == []
     assert "stopped already" in task(home, "time", "stop", stopped["id"]).out
+    assert "no timer runs for 'Buy milk'" in refused(home, "time", "stop", "milk", code=1)
+    done(home, "time", "start", "milk")
+    [by_task] = done(home, "time", "stop", "milk")
+    assert (by_task["taskTitle"], by_task["text"], by_task["changed"]) == ("Buy milk", "Time spent", True)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 
 A day is counted from today, in this device's zone, and lies ahead where both would fit. What may mean two days is
 refused: `01/02` is another day in London and in Boston, `may` is no day, and next friday is not the same for everybody.
-Every answer says which day was understood.
+Every answer says which day was understood. English always counts. In another language of the reader a day counts that
+is so many days from today (`morgen`, `in 2 Wochen`), or a weekday (`freitag`).
 
 dateparser reads them. It needs the whole text to be a date. parsedatetime takes "the day after tomorrow" for tomorrow,
 and dateutil knows no "tomorrow". It takes a tenth of a second to load, so it is loaded only where a day is not written
@@ -11,9 +12,9 @@ as YYYY-MM-DD.
 """
 
 import re
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 
-from lottisync.language import say
+from lottisync.language import marked, say, spoken
 from lottisync.problem import Usage
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, later, millis, there
@@ -27,10 +28,12 @@ _CLOCK = re.compile(
 )
 _SPAN = re.compile(r"(in )?(\d{1,4}) ?(m|min|minutes?|h|hours?)( ago)?", re.ASCII)
 MORNING = time(9)
+RELATIVE = ["relative-time"]
+ABSOLUTE = ["absolute-time"]
 LONGEST = 60
-EXAMPLES = "a due date is a day like 2026-12-01, tomorrow, fri or in 2 weeks; got {quoted}"
-MOMENTS = "a time is like 14:00, tomorrow 9:00, fri 2:30 pm, in 2 hours or 2026-12-01T14:00; got {quoted}"
-AMBIGUOUS = "{quoted} may be more than one day. Write it like 2026-12-01"
+EXAMPLES = marked("a due date is a day like 2026-12-01, tomorrow, fri or in 2 weeks; got {quoted}")
+MOMENTS = marked("a time is like 14:00, tomorrow 9:00, fri 2:30 pm, in 2 hours or 2026-12-01T14:00; got {quoted}")
+AMBIGUOUS = marked("{quoted} may be more than one day. Write it like 2026-12-01")
 
 
 def day(text: str, now: int) -> str:
@@ -45,7 +48,9 @@ def day(text: str, now: int) -> str:
         raise _refused(EXAMPLES, text)
     readings = {_parsed(typed, now, order) for order in ("DMY", "MDY")}
     if None in readings:
-        raise _refused(EXAMPLES, text)
+        if (meant := _in_the_readers_words(typed, now)) is None:
+            raise _refused(EXAMPLES, text)
+        return meant
     if len(readings) > 1 or _guessed(typed):
         raise _refused(AMBIGUOUS, text)
     return str(readings.pop())
@@ -120,21 +125,34 @@ def today(now: int) -> str:
     return there(now).date().isoformat()
 
 
+def _in_the_readers_words(typed: str, now: int) -> str | None:
+    """What is counted from today, or a weekday by its one word; None if it is neither in the reader's language."""
+    if (language := spoken()) == "en":
+        return None
+    here = there(now).replace(tzinfo=None)
+    counted = _read(typed, here, [language], RELATIVE)
+    if counted is not None or " " in typed:
+        return None if counted is None else counted.isoformat()
+    # Only a weekday is within the week that begins tomorrow, from wherever one counts; a month's name is not.
+    for base in (here + timedelta(days=100), here):
+        found = _read(typed, base, [language], ABSOLUTE)
+        if found is None or not 1 <= (found - base.date()).days <= 7:
+            return None
+    return str(found)
+
+
 def _parsed(typed: str, now: int, order: str) -> str | None:
     """The reading in this order of day and month; None if there is none."""
+    found = _read(typed, there(now).replace(tzinfo=None), ["en"], [*RELATIVE, *ABSOLUTE], order)
+    return None if found is None else found.isoformat()
+
+
+def _read(typed: str, base: datetime, languages: list[str], parsers: list[str], order: str = "DMY") -> date | None:
     import dateparser
 
-    found = dateparser.parse(
-        typed,
-        languages=["en"],
-        settings={
-            "RELATIVE_BASE": there(now).replace(tzinfo=None),
-            "PREFER_DATES_FROM": "future",
-            "DATE_ORDER": order,
-            "PARSERS": ["relative-time", "absolute-time"],
-        },
-    )
-    return None if found is None else found.date().isoformat()
+    settings = {"RELATIVE_BASE": base, "PREFER_DATES_FROM": "future", "DATE_ORDER": order, "PARSERS": parsers}
+    found = dateparser.parse(typed, languages=languages, settings=settings)
+    return None if found is None else found.date()
 
 
 def _refused(template: str, text: str) -> Usage:

@@ -6,14 +6,15 @@ from typing import Any
 import msgspec
 
 from lottisync.answers.stores import Writer
+from lottisync.cli.tasks import minutes
 from lottisync.cli.terminal import cut
 from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.home import TaskHome
 from lottisync.entities.entity import DELETED_AT, Entity
 from lottisync.entities.path import split
 from lottisync.journal import names as label_names
-from lottisync.journal import words
-from lottisync.language import marked, say
+from lottisync.journal import repetition, words
+from lottisync.language import marked, say, translated
 from lottisync.store.instant import holds_instant, iso
 
 MILLISECONDS = "at_ms"
@@ -62,8 +63,12 @@ def value_said(path: str, value: Any) -> str:
 
 
 def _plain(path: str, value: Any) -> str:
-    """What a register holds, an instant by this device's clock."""
+    """What a register holds: an instant by this device's clock, a length of time in hours and minutes."""
     name = split(path)[0]
+    if path in ("estimate", "minutes") and isinstance(value, int):
+        return minutes(value)
+    if path == "repeat" and isinstance(value, str) and (rule := repetition.rule_of(value)) is not None:
+        return translated(repetition.how_often(rule))
     if isinstance(value, str) and holds_instant(name):
         return local(value, SECONDS)
     if isinstance(value, int) and name == MILLISECONDS:

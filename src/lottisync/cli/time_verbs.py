@@ -24,7 +24,7 @@ from lottisync.journal import finding, task_values, tasks, time_entry
 from lottisync.journal.time_entry import DEFAULT_TEXT, ENTRY, Span
 from lottisync.journal.types import Entry, Task
 from lottisync.language import marked, say
-from lottisync.problem import Sentence, Usage
+from lottisync.problem import Problem, Sentence, Usage
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis
 from lottisync.store.reader import Reader
@@ -44,7 +44,7 @@ def spent_time(home: str | None, as_json: bool) -> None:
 @spent_time.command("add")
 @one_task
 @click.argument("span", metavar="[TIME]", required=False)
-@click.argument("text", default=DEFAULT_TEXT)
+@click.argument("text", default="")
 @begin
 @end
 @common
@@ -58,7 +58,7 @@ def add_time(terminal: Terminal, named: str, span: str | None, text: str, begin:
     """
     now = clock.now()
     with judging_the_call():
-        checked = task_values.checked_text(text)
+        checked = task_values.checked_text(text or say(DEFAULT_TEXT))
         written = _span(span, begin, end, now)
 
     def verb(tx: Transaction, task_id: str) -> bool:
@@ -71,7 +71,7 @@ def add_time(terminal: Terminal, named: str, span: str | None, text: str, begin:
 
 @spent_time.command("start")
 @one_task
-@click.argument("text", default=DEFAULT_TEXT)
+@click.argument("text", default="")
 @click.option("--at", metavar="WHEN", help="When it began: like 14:00 (today) or 10 min ago. Now, if left out.")
 @common
 def start_timer(terminal: Terminal, named: str, text: str, at: str | None) -> None:
@@ -82,7 +82,8 @@ def start_timer(terminal: Terminal, named: str, text: str, at: str | None) -> No
     """
     now = clock.now()
     with judging_the_call():
-        checked, began = task_values.checked_text(text), _past(at, now) if at is not None else iso(now)
+        checked = task_values.checked_text(text or say(DEFAULT_TEXT))
+        began = _past(at, now) if at is not None else iso(now)
 
     stopped: list[Entry] = []
 
@@ -96,20 +97,22 @@ def start_timer(terminal: Terminal, named: str, text: str, at: str | None) -> No
 
 
 @spent_time.command("stop")
-@click.argument("named", metavar="[ENTRY...]", nargs=-1)
+@click.argument("named", metavar="[TASK or ENTRY...]", nargs=-1, shell_complete=completion.tasks)
 @click.option("--at", metavar="WHEN", help="When it ended: like 15:30 (today) or 10 min ago. Now, if left out.")
 @common
 def stop_timers(terminal: Terminal, named: tuple[str, ...], at: str | None) -> None:
-    """Stop the timer that runs, or those that are named.
+    """Stop the timer that runs, or those that are named, each by itself or by its task.
 
     \b
     lottisync task time stop
+    lottisync task time stop milk
     """
     now = clock.now()
     with judging_the_call():
         ended = _past(at, now) if at is not None else iso(now)
     with acting(terminal, marked("stopped"), now=now) as tx:
-        chosen = [finding.resolve(tx, name, ENTRY) for name in named] or [each.id for each in time_entry.running(tx)]
+        runs = list(time_entry.running(tx))
+        chosen = [ident for name in named for ident in _timers(tx, name, runs)] or [each.id for each in runs]
         answers = [
             _answer(tx, ident, changed=time_entry.stop(tx, ident, ended) is not None) for ident in dict.fromkeys(chosen)
         ]
@@ -177,6 +180,20 @@ def list_times(terminal: Terminal, named: str | None) -> None:
         listed = [_row(reader, entry) for entry in found]
     nothing = say("No timer runs.") if named is None else say("No time was written down.")
     terminal.emit(Times(listed), lambda: _table(terminal, listed, nothing))
+
+
+def _timers(tx: Transaction, name: str, runs: list[Entry]) -> list[str]:
+    """The entries that are meant: one that has this name, or those that run of the task that has it."""
+    try:
+        return [finding.resolve(tx, name, ENTRY)]
+    except Problem as problem:
+        if problem.code != "unknown-id":
+            raise
+    task_id = finding.resolve(tx, name, "task")
+    if meant := [each.id for each in runs if each.task_id == task_id]:
+        return meant
+    title = tasks.read(tx, task_id, "task", Task).title
+    raise Problem("unknown-id", "no timer runs for {quoted}", quoted=quoted(title))
 
 
 # -- times as people type them

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from lottisync.causality.vector_clock import Dot
 from lottisync.journal import task_values, tasks
 from lottisync.journal.types import TIME, Entry
+from lottisync.language import marked
 from lottisync.problem import Problem
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis
@@ -22,7 +23,8 @@ from lottisync.store.transaction import Transaction
 
 ENTRY = "entry"
 MAX_SPAN = task_values.MAX_MINUTES * 60_000
-DEFAULT_TEXT = "Time spent"
+DEFAULT_TEXT = marked("Time spent")
+"""What an entry says for which nothing was typed, in the language of that person."""
 
 
 class Span(NamedTuple):

@@ -8,7 +8,7 @@ from lottisync.journal import checklist, finding, names, never_sent, repetition,
 from lottisync.journal import words as task_words
 from lottisync.journal.time_entry import Span
 from lottisync.journal.types import Task
-from lottisync.language import marked
+from lottisync.language import marked, say
 from lottisync.problem import Problem, Sentence
 from lottisync.store.instant import iso, there
 from lottisync.store.transaction import Transaction
@@ -151,7 +151,7 @@ def _note(tx: Transaction, task: str, new: str, text: str, minutes: int | None) 
 def _add_time(tx: Transaction, task: str, form: Form, new: str) -> object:
     """Time that was spent, by the clock."""
     span = time_entry.checked_span(clock_field.instant(form.one("begin")), clock_field.instant(form.one("end")))
-    return time_entry.add(tx, new, task, form.one("value").strip() or time_entry.DEFAULT_TEXT, span)
+    return time_entry.add(tx, new, task, form.one("value").strip() or say(time_entry.DEFAULT_TEXT), span)
 
 
 def _edit_time(tx: Transaction, form: Form) -> object:
@@ -185,7 +185,7 @@ VERBS: Mapping[str, Verb] = {
     "put-back": lambda tx, task, form, new: checklist.archive_item(tx, form.one("item"), archived=False),
     "language": lambda tx, task, form, new: tasks.edit_task(tx, task, task_values.language_fields(form.one("value"))),
     "start-timer": lambda tx, task, form, new: time_entry.start(
-        tx, new, task, form.one("value").strip() or time_entry.DEFAULT_TEXT, iso(tx.now)
+        tx, new, task, form.one("value").strip() or say(time_entry.DEFAULT_TEXT), iso(tx.now)
     ),
     "stop-timer": lambda tx, task, form, new: time_entry.stop(tx, form.one("item"), iso(tx.now)),
     "add-time": _add_time,
