@@ -43,7 +43,7 @@ def test_rev14_plural_forms(language: str, forms: list[str]) -> None:
         ("en", 'Check off: "Flour"'),
         ("de", "Abhaken: „Flour“"),
         ("es", "Marcar: «Flour»"),
-        ("fr", "Cocher : « Flour »"),
+        ("fr", "Cocher : «\u00a0Flour\u00a0»"),
         ("ro", "Bifează: „Flour”"),
         ("xx", 'Check off: "Flour"'),
     ],
@@ -51,7 +51,7 @@ def test_rev14_plural_forms(language: str, forms: list[str]) -> None:
 def test_rev14_a_proposal_reads_in_the_language_of_its_reader(
     laptop: Reviewer, phone: Reviewer, language: str, sentence: str
 ) -> None:
-    """REV-14, S1-63: not in that of the device that made it."""
+    """REV-14, S1-63: not in that of the device that made it, and what a person wrote in the quotes of that language."""
     laptop.add_task(items=("Flour",))
     laptop.propose("suggest_checklist_completion", {"items": [{"id": "t1-i0", "reason": "The note of 22:30 says so"}]})
     phone.pull(laptop)

@@ -86,7 +86,9 @@ def test_web_60_without_an_offer_no_browser_is_let_in(phone: Phone) -> None:
 
 def test_web_61_a_stranger_of_the_network_gets_the_door_and_nothing_else(phone: Phone) -> None:
     for path in ("/", "/inbox", "/tasks", f"/tasks/{TASK}", "/conflicts", "/devices", "/activity", "/live", "/x"):
-        assert phone.client.get(path).text.startswith("not-let-in: ")
+        refused = phone.client.get(path).text
+        assert refused.startswith("not-let-in: ")
+        assert refused.endswith("lottisync open --phone\n")
     door = phone.client.get("/enter").text
     assert "boiler" not in door
     assert "laptop" not in door

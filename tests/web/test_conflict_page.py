@@ -289,14 +289,27 @@ def test_a_device_in_step_stands_at_the_line_and_the_others_left_of_it() -> None
 
 
 def test_web_619_activity_calls_things_as_people_do(visitor: Visitor) -> None:
-    """WEB-619: a link by both its ends, time without a note by its task; neither by the name of its type."""
+    """WEB-619: a link by both its ends, time without a note by its task; neither by the name of its type. What is new
+    is called so, and what was changed by the field, without a colon after a whole sentence."""
     with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
         tasks.add_task(tx, "t2", "Sweep the chimney")
         tasks.set_link(tx, TASK, "blocks", "t2")
         tasks.add_entry(tx, "n3", TASK, {"kind": "time", "text": "", "minutes": 30}, "user")
+    with visitor.home.journal.transaction(visitor.now() + 1, PERSON) as tx:
+        tasks.add_note(tx, "n4", TASK, "He calls back.")
+        tasks.edit_task(tx, "t2", {"title": "Sweep the chimney!"})
     page = visitor.get("/activity")
-    assert f'href="/tasks/{TASK}">{TITLE} → Sweep the chimney: Linked tasks</a>' in page
-    assert f">{TITLE}: Time" in page
+    for said in (
+        f"Linked tasks: {TITLE} → Sweep the chimney!",
+        f"Time: {TITLE}",
+        "New note: He calls back.",
+        f"New task: {TITLE}",
+        "New item: Find the manual",
+    ):
+        assert f'href="/tasks/{TASK}">{said}</a>' in page
+    assert 'href="/tasks/t2">Sweep the chimney! · Title</a></p>' in page
+    assert f'New note: He calls back.</a><span class="faint"> · {TITLE}</span></p>' in page
+    assert f"Time: {TITLE}</a></p>" in page
     for word in ("entryLink", "entry", "checklistItem"):
         assert word not in page.partition("<main")[2]
 

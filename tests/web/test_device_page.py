@@ -17,6 +17,7 @@ from lottisync.device.invitation_server import InvitationServer
 from lottisync.device.membership import put_membership
 from lottisync.device.pairing import LOOPBACK, admit, own_side
 from lottisync.device.peers import remember_absences
+from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.invitation import parse_invitation
 from lottisync.identity.pairing_message import PairingError
 from lottisync.identity.statement import MembershipRecord
@@ -139,6 +140,15 @@ def test_web_81_a_phone_sees_no_code_and_does_none_of_this(visitor: Visitor) -> 
     for path in ("/pair", "/devices", "/settings"):
         status, text = phone.post(path, verb="show", name="agents", value="false")
         assert (status, text.partition(":")[0]) == (403, "only-here")
+
+
+def test_web_1069_this_device_stands_first_and_the_others_by_their_names(visitor: Visitor) -> None:
+    """WEB-1069: and not by their ids, which chance has chosen."""
+    for number, name in enumerate(("Zoe's phone", "attic server", "Kitchen tablet", "old laptop")):
+        key = DeviceKey.from_seed(bytes([number]) * 32)
+        visitor.home.members.add(name, key.certificate, clock.now())
+    shown = re.findall(r'<li id="device-[^"]+"><div><h3>([^<]+)<', visitor.get("/devices"))
+    assert shown == ["laptop", "attic server", "Kitchen tablet", "old laptop", "Zoe&#39;s phone"]
 
 
 def test_web_82_a_device_that_was_taken_out_stays_out(visitor: Visitor, server: TaskHome) -> None:

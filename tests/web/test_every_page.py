@@ -134,6 +134,19 @@ def test_web_1028_a_place_stays_in_the_navigation_and_its_count_on_one_line(
     context.close()
 
 
+def test_web_1067_a_tag_is_as_high_in_a_line_as_in_a_row(home: tuple[Path, str], browser: Browser) -> None:
+    """WEB-1067: the state of an agent, what is shown now of a conflict, and the status of a task."""
+    path, agent_id = home
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page, base = entered(context, path)
+    for where in (f"/agents/{agent_id}", "/conflicts", "/tasks"):
+        page.goto(base + where)
+        tags = page.locator(".tag:visible")
+        expect(tags).not_to_have_count(0)
+        assert set(tags.evaluate_all("all => all.map(one => one.getBoundingClientRect().height)")) == {22}, where
+    context.close()
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_web_1029_what_was_done_is_said_whole_on_a_narrow_screen(
     home: tuple[Path, str], browser: Browser, language: str

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.support.proposals import propose
-from tests.web.visitor import PROPOSED, TASK, TITLE, Visitor
+from tests.web.visitor import AGENT, PROPOSED, TASK, TITLE, Visitor
 
 from lottisync.journal import names, tasks
 from lottisync.review.precedence import PERSON
@@ -109,6 +109,21 @@ def test_web_21_the_last_decided_row_stays_until_the_page_is_left(visitor: Visit
     assert "All decided." in page
     visitor.now = lambda: int(since) + 60_000
     assert "Nothing waits for you." in visitor.get("/inbox")
+
+
+def test_web_1068_an_empty_page_says_so_once(visitor: Visitor) -> None:
+    """WEB-1068: and the inbox how an agent comes to a task, as long as none minds one."""
+    page = visitor.get("/inbox")
+    assert page.count("Nothing waits for you.") == 1
+    assert "What agents propose on any of your devices comes here." in page
+    with visitor.home.agent.transaction(visitor.now() + 1, PERSON) as tx:
+        tx.put(AGENT, "agent", {"lifecycle": "destroyed"})
+    page = visitor.get("/inbox")
+    assert "No agent minds a task. On the page of a task: Let an agent mind this task" in page
+    assert "What agents propose" not in page
+    conflicts = visitor.get("/conflicts")
+    assert conflicts.count("No two devices disagree.") == 1
+    assert 'class="card' not in conflicts
 
 
 def test_web_22_a_verdict_on_what_has_changed_is_refused_with_a_fresh_picture(visitor: Visitor) -> None:

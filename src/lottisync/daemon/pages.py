@@ -159,14 +159,14 @@ def _load() -> None:
 
 
 def device_lines(home: TaskHome, running: DaemonStatus | None) -> "list[DeviceLine]":
-    """How this person's devices stand, as far as this one knows."""
+    """How this person's devices stand, as far as this one knows: this one first, the others by their names."""
     from lottisync.web import words
     from lottisync.web.site import DeviceLine
 
     linked = {state.device for state in running.peers if state.connected} if running else set()
     lacks, seen = lacked(home, running), last_seen(home, running)
     away = {device: each for device, each in absences(home, running).items() if device not in linked}
-    return [
+    lines = [
         DeviceLine(
             member.name,
             member.device,
@@ -179,6 +179,7 @@ def device_lines(home: TaskHome, running: DaemonStatus | None) -> "list[DeviceLi
         )
         for member in home.roster().members.values()
     ]
+    return sorted(lines, key=lambda line: (not line.this, line.name.casefold(), line.device))
 
 
 class Configured:

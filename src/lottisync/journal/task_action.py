@@ -18,10 +18,11 @@ from pydantic import Field, StringConstraints
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities.entity import Entity, is_deleted
 from lottisync.entities.view import view
+from lottisync.journal import words
 from lottisync.journal.arguments import MAX_SUMMARY, Call
 from lottisync.journal.redundancy import same
 from lottisync.journal.types import STATUS, TICK, Task
-from lottisync.language import OURS, Catalogue, marked
+from lottisync.language import OURS, Catalogue
 from lottisync.problem import Sentence
 from lottisync.review.action import Cited, EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
@@ -182,7 +183,7 @@ class TaskAction(Proposed):
     def mentioned(self, name: str | None, unnamed: str, ident: str, language: str) -> str:
         """What a summary is about: its name in the marks of the language, or `unnamed` with the beginning of its id."""
         if name:
-            return OURS.say(marked('"{name}"'), language, name=name)
+            return OURS.say(words.QUOTED, language, name=name)
         return self.catalogue.say(unnamed, language, id=ident[:8])
 
     def summary(self, name: str | None = None, language: str = "en") -> str:

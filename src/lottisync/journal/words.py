@@ -39,6 +39,8 @@ FIELDS = {
 """What people call a register. One that is not here is called by its own name."""
 SPAN = {"entry": marked("Time"), "at": marked("From"), "end": marked("To")}
 """The same of time that an agent proposes to write down."""
+QUOTED = marked('"{name}"')
+"""What a person wrote, within a sentence of ours."""
 STATUSES = {
     "OPEN": marked("open"),
     "GROOMED": marked("groomed"),

@@ -11,7 +11,7 @@ from lottisync.device.acts import title_of
 from lottisync.entities.entity import Entity
 from lottisync.journal import words as task_words
 from lottisync.journal.toolbox import ACTIONS
-from lottisync.journal.types import ENTRY_LINK
+from lottisync.journal.types import ENTRY_LINK, TIME
 from lottisync.language import listed, marked, say, spoken
 from lottisync.review.change import ChangeDecision
 from lottisync.review.precedence import PERSON
@@ -27,6 +27,16 @@ MOST_LINES = 200
 """Of the time line, and of the changes that it is made from."""
 AGENT = "agent:"
 """Before the name of an agent in an address: a device may be called the same."""
+NEW = {
+    "task": marked("New task"),
+    "checklist": marked("New checklist"),
+    "checklistItem": marked("New item"),
+    "entry": marked("New note"),
+    "label": marked("New label"),
+    "category": marked("New category"),
+    ENTRY_LINK: marked("Linked tasks"),
+}
+"""What the line of an entity begins with that was made and not changed since."""
 CHIPS = (("", marked("Everything")), ("you", marked("You")), ("agents", marked("Agents")))
 
 
@@ -53,13 +63,15 @@ def activity(request: Request) -> Response:
     activities = sorted([*_written(site), *_of_proposals(site)], key=lambda activity: activity.at, reverse=True)
     devices = sorted({activity.device for activity in activities if activity.device})
     agents = sorted({activity.name for activity in activities if activity.agent})
-    shown = [activity for activity in activities if by in ("", activity.who, activity.agent, activity.device)]
+    fitting = [activity for activity in activities if by in ("", activity.who, activity.agent, activity.device)]
+    shown = fitting[:MOST_LINES]
     return page(
         request,
         "activity.html",
         title=say("Activity"),
         at="activity",
-        days=_by_day(shown[:MOST_LINES]),
+        days=_by_day(shown),
+        titles=site.inbox().titles({activity.task for activity in shown}),
         chips=[
             *((key, say(name)) for key, name in CHIPS),
             *((f"{AGENT}{name}", name) for name in agents),
@@ -118,13 +130,20 @@ def _title(reader: Reader, entity: Entity) -> str:
 def _latest(entity: Entity, title: str, names: Mapping[Host, str]) -> Activity:
     stamps = {path: max(write.stamp for write in writes) for path, writes in entity.registers.items()}
     last = max(stamps.values(), key=lambda stamp: stamp.hlc)
-    # That it was created is what its first line says by being there.
-    written = [path for path, stamp in stamps.items() if stamp.hlc == last.hlc and path != "createdAt"]
+    written = [path for path, stamp in stamps.items() if stamp.hlc == last.hlc]
+    yours = last.precedence >= PERSON
+    about = {"task": entity.id, ENTRY_LINK: entity.value("fromId")}.get(entity.type, entity.value("taskId"))
+    who, name = ("you", say("you")) if yours else ("agents", say("an agent"))
+    return Activity(last.millis, who, name, names.get(last.host, ""), _said(entity, title, written), str(about or ""))
+
+
+def _said(entity: Entity, title: str, written: Iterable[str]) -> str:
+    """`New note: The fitter calls back.`, or `The fitter calls back. · Text` if it was changed since: what it is called
+    may be a sentence, which no colon may follow."""
+    if "createdAt" in written and entity.type in NEW:
+        new = say("Time") if entity.value("kind") == TIME else say(NEW[entity.type])
+        return f"{new}: {title}"
     fields = [task_words.field(path) for path in written if path in task_words.FIELDS]
     if entity.type == ENTRY_LINK and not fields:
         fields = [say("Linked tasks")]
-    yours = last.precedence >= PERSON
-    said = f"{title}: {listed(fields)}" if fields else title
-    about = {"task": entity.id, ENTRY_LINK: entity.value("fromId")}.get(entity.type, entity.value("taskId"))
-    who, name = ("you", say("you")) if yours else ("agents", say("an agent"))
-    return Activity(last.millis, who, name, names.get(last.host, ""), said, str(about or ""))
+    return f"{title} · {listed(fields)}" if fields else title

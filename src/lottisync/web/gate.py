@@ -43,10 +43,10 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 REFUSALS = {
-    "other-host": (421, marked("This server answers under its own name only. Open it with: lottisync open")),
+    "other-host": (421, marked("This server answers under its own name only. Open it with: {command}")),
     "bad-method": (405, marked("Pages are read with GET and changed with POST.")),
     "other-origin": (403, marked("This form was not sent by a page of this server.")),
-    "not-let-in": (401, marked("This browser is not let in, or no longer. Open the pages with: lottisync open")),
+    "not-let-in": (401, marked("This browser is not let in, or no longer. Open the pages with: {command}")),
     "only-here": (403, marked("This can be done in a terminal, or in a browser on the device itself.")),
     "bad-form": (400, marked("This form cannot be read.")),
     "bad-form-token": (403, marked("This form is not of this session. Load the page again.")),
@@ -77,9 +77,11 @@ class Refused(Exception):
         self.code = code
 
 
-def refusal(code: str) -> Response:
+def refusal(code: str, *, near: bool) -> Response:
+    """What is answered; to who comes from the network with the command that lets a browser of the network in."""
     status, text = REFUSALS[code]
-    return PlainTextResponse(f"{code}: {say(text)}\n", status)
+    said = say(text, command="lottisync open" if near else "lottisync open --phone")
+    return PlainTextResponse(f"{code}: {said}\n", status)
 
 
 class Gate:
@@ -102,7 +104,7 @@ class Gate:
             await self._let_in(request)
             guarded = self._with_cookie(request, guarded)
         except Refused as refused:
-            await refusal(refused.code)(scope, receive, guarded)
+            await refusal(refused.code, near=self._entrance.near)(scope, receive, guarded)
             return
         except ClientDisconnect:
             return

@@ -76,6 +76,7 @@ def shown(request: Request, since: int, *, said: str = "", status: int = 200) ->
         expired=[rows.row_of(item) for item in apart if item.expired],
         since=since,
         attention=_attention(site),
+        minded=bool(heads) or _minded(site),
         heeded=sum(card.heeded for card in found) if waiting <= MOST_OPEN else 0,
         back="",
     )
@@ -99,6 +100,12 @@ def _attention(site: Site) -> list[attention.Open]:
     """What agents want the person to look at, and can be read: `status` names what is damaged."""
     with site.agents.reading() as reader, site.journal.reading() as journal:
         return attention.open_requests(reader, journal, [])
+
+
+def _minded(site: Site) -> bool:
+    """Whether there is an agent that may propose something."""
+    with site.agents.reading() as reader:
+        return any(agent.value("lifecycle") != "destroyed" for agent in reader.by_type("agent"))
 
 
 def decide(request: Request) -> Response:
