@@ -98,7 +98,7 @@ def test_relay_541_a_household_s_server_runs_with_what_was_written_for_it(
 async def _bounded(mine: Setting, theirs: Setting) -> None:
     """A password reaches no other account, and can neither delete a stream nor change its bounds."""
     ada, grace = await JetStream.connect(mine, TAG), await JetStream.connect(theirs, TAG)
-    await ada.probe()
+    await ada.trial().put()
     assert (await ada.info()).state.messages == 1
     assert (await grace.info()).state.messages == 0
     for request in ("DELETE", "UPDATE"):
@@ -121,7 +121,7 @@ def test_relay_1045_a_device_looks_as_often_as_it_likes(tmp_path: Path) -> None:
 
     async def looks() -> None:
         relay = await JetStream.connect(Setting(f"nats://ada:secret@127.0.0.1:{port}", SPACE), TAG)
-        await relay.probe()
+        await relay.trial().put()
         for _ in range(6):
             await relay.names()
             await relay.news()

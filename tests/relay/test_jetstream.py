@@ -19,7 +19,7 @@ from tests.support.nats_server import WHERE, Server
 from tests.support.relay import chance, introduce
 
 from lottisync.problem import Problem
-from lottisync.relay import jetstream, ledger, setting, visits
+from lottisync.relay import jetstream, ledger, setting, stream, visits
 from lottisync.relay.deletion import Purge
 from lottisync.relay.header import Name
 from lottisync.relay.jetstream import JetStream
@@ -151,7 +151,7 @@ def test_relay_1183_a_channel_goes_on_whose_last_message_somebody_has_deleted(
 
     async def delete_the_last(relay: JetStream) -> None:
         logs = [name for name in await relay.names() if name.channel == "log"]
-        await relay._delete(relay._positions[max(logs)].sequence)
+        await stream.delete(relay._context, relay._stream, relay._positions[max(logs)].sequence)
 
     at(server, delete_the_last)
     assert {code for code, _ in visit(laptop, server)} == {"relay-went-back"}
@@ -256,7 +256,7 @@ def test_relay_1184_what_a_thief_has_put_into_a_channel_does_not_stop_its_device
 ) -> None:
     """RELAY-1184: it has no name, or one that is far ahead, or that of the next message. The server has forgotten its
     id: within two minutes it would not take another message under it (RELAY-572)."""
-    monkeypatch.setattr(jetstream, "DUPLICATE_SECONDS", 0.1)
+    monkeypatch.setattr(stream, "DUPLICATE_SECONDS", 0.1)
     laptop, phone, tablet = three
     laptop.put("t1", "one")
     visit(laptop, server)
@@ -270,8 +270,8 @@ def test_relay_1184_what_a_thief_has_put_into_a_channel_does_not_stop_its_device
         name = ident.format(lane=lane.hex(), channel=channel, next=number + 1)
         await relay._context.publish(subject, b"nothing", headers={"Nats-Msg-Id": name})
         later = {"Nats-Msg-Id": "later"}
-        await relay._context.publish(relay._probe, b"", headers=later)
-        while (await relay._context.publish(relay._probe, b"", headers=later)).duplicate:
+        await relay._context.publish(f"{relay._prefix}.{relay._tag.hex()}.probe", b"", headers=later)
+        while (await relay._context.publish(f"{relay._prefix}.{relay._tag.hex()}.probe", b"", headers=later)).duplicate:
             pass
 
     at(server, squat)
@@ -486,7 +486,7 @@ def test_relay_44_a_full_relay_is_said_and_nothing_is_lost(
 ) -> None:
     """RELAY-44"""
     laptop, _, _ = three
-    monkeypatch.setattr(jetstream, "STREAM_BYTES", 100_000)
+    monkeypatch.setattr(stream, "STREAM_BYTES", 100_000)
     visit(laptop, server)
     laptop.put("large", random.Random(1).randbytes(100_000).hex())
     with pytest.raises(Problem, match="the relay is full"):

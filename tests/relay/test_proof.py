@@ -24,7 +24,7 @@ from tests.support.ports import free_port
 from tests.support.recorded_wire import RecordedWire
 
 from lottisync.problem import Problem
-from lottisync.relay import connection, jetstream
+from lottisync.relay import connection, stream
 from lottisync.relay.setting import Setting
 from lottisync.relay.visits import Visits
 
@@ -100,18 +100,18 @@ def test_relay_545_a_stolen_credential_can_delete_and_flood_and_devices_take_not
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """RELAY-545, RELAY-44"""
-    monkeypatch.setattr(jetstream, "STREAM_BYTES", 100_000)
+    monkeypatch.setattr(stream, "STREAM_BYTES", 100_000)
     laptop, phone, _ = house.members
     house.write(laptop)
     assert house.visit(laptop)
 
     async def steal() -> None:
         client = await connection.connect(Setting(house.servers[0].url, SPACE))
-        stream = client.jetstream()
-        await stream.purge_stream(STREAM)
+        context = client.jetstream()
+        await context.purge_stream(STREAM)
         for size in (20_000, 400):
             with suppress(APIError):  # it is full
-                await flood(stream, size)
+                await flood(context, size)
         await client.close()
 
     async def clear() -> None:

@@ -14,9 +14,10 @@ from lottisync.answers.care import Finding, FindingState
 from lottisync.language import listed, marked, number, say, several, translated
 from lottisync.problem import Problem
 from lottisync.relay.connection import NO_ROOM, Connection, connect, stalled
-from lottisync.relay.jetstream import AGE_SECONDS, JetStream
+from lottisync.relay.jetstream import JetStream
 from lottisync.relay.server_files import MAX_PAYLOAD
 from lottisync.relay.setting import Setting
+from lottisync.relay.stream import AGE_SECONDS
 
 DAY_SECONDS = 86_400
 CLOCK_SECONDS = 60
@@ -149,15 +150,16 @@ def _room(used: int, most: int | None) -> Finding:
 async def _permissions(relay: JetStream, client: Connection, now: Callable[[], int]) -> list[Finding]:
     """Publish, list, read and delete, until one is refused. The server's clock stands in the message that it stored."""
     clock: list[float] = []
+    trial = relay.trial()
 
     async def read() -> None:
-        clock.append(now() / 1000 - await relay.stored_at())
+        clock.append(now() / 1000 - await trial.stored_at())
 
     steps: list[tuple[str, Callable[[], Awaitable[object]]]] = [
-        (say("publish"), relay.probe),
+        (say("publish"), trial.put),
         (say("list"), relay.names),
         (say("read"), read),
-        (say("delete"), relay.unprobe),
+        (say("delete"), trial.delete),
     ]
     done: list[str] = []
     for what, step in steps:

@@ -9,7 +9,7 @@ what the server recognises a repetition by. nats-py runs on asyncio alone, so th
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from nats.aio.msg import Msg
@@ -19,26 +19,21 @@ from nats.js.api import (
     AckPolicy,
     ConsumerConfig,
     DeliverPolicy,
-    DiscardPolicy,
     PubAck,
-    StorageType,
-    StreamConfig,
     StreamInfo,
 )
 from nats.js.errors import APIError, NotFoundError
 
 from lottisync.problem import Problem
+from lottisync.relay import stream
 from lottisync.relay.connection import NO_ROOM, Connection, connect, stalled
 from lottisync.relay.deletion import Purge
 from lottisync.relay.header import LANE_BYTES, Name
 from lottisync.relay.lane import Moved, Publication, taken
-from lottisync.relay.server_files import MAX_PAYLOAD, STREAM_BYTES
 from lottisync.relay.setting import Setting
+from lottisync.relay.trial import Trial
 
 REQUEST_SECONDS = 10.0
-AGE_SECONDS = 90 * 24 * 3_600
-"""After this time a relay forgets a message."""
-DUPLICATE_SECONDS = 120.0
 LISTED_TOGETHER = 256
 DELETED_TOGETHER = 64
 """Requests that are under way at once: a server far away answers each after a while."""
@@ -51,10 +46,6 @@ STORED_LATER = (3.0, 10.0, 30.0)
 COPIED_WITHIN = (0.02, 0.1, 0.5)
 """The same, for which a copy of a stream may lack what its leader has acknowledged."""
 WRONG_LAST_SEQUENCE = 10_071
-STREAM_IN_USE = frozenset({10_058, 10_065})
-"""What a server says of a stream whose name or subjects another has."""
-NO_SUCH_MESSAGE = frozenset({10_037, 10_043, 10_057})
-"""What a server says of a message that is gone: not found, no such number, not deleted."""
 
 
 class _Position(NamedTuple):
@@ -81,7 +72,7 @@ class JetStream:
         self._tag = tag
         self._positions: dict[Name, _Position] = {}
         self._ends: dict[str, int] = {}
-        self._last = self._probed = 0
+        self._last = 0
         self._heard: set[Name] = set()
         """What was published, as the server has passed it on: it may be stored a moment later."""
         self._copied_within: tuple[float, ...] = ()
@@ -122,39 +113,8 @@ class JetStream:
             raise stalled(self._setting, error, self._client.refused) from None
 
     async def _make_stream(self) -> None:
-        try:
-            info = await self.info()
-        except NotFoundError:
-            info = await self._made_stream()
+        info = await stream.opened(self._context, self._stream, f"{self._prefix}.>")
         self._copied_within = COPIED_WITHIN if (info.config.num_replicas or 1) > 1 else ()
-
-    async def _made_stream(self) -> StreamInfo:
-        config = StreamConfig(
-            name=self._stream,
-            subjects=[f"{self._prefix}.>"],
-            storage=StorageType.FILE,
-            discard=DiscardPolicy.NEW,
-            max_bytes=STREAM_BYTES,
-            max_age=AGE_SECONDS,
-            max_msg_size=MAX_PAYLOAD,
-            duplicate_window=DUPLICATE_SECONDS,
-            allow_direct=True,
-            allow_rollup_hdrs=False,
-        )
-        try:
-            return await self._context.add_stream(config)
-        except APIError as error:
-            if error.err_code not in STREAM_IN_USE:
-                raise
-            return await self._made_by_another(error)
-
-    async def _made_by_another(self, refused: APIError) -> StreamInfo:
-        """Another device makes the stream at the same time (RELAY-1180)."""
-        for pause in STORED_WITHIN:
-            with suppress(NotFoundError):
-                return await self.info()
-            await asyncio.sleep(pause)
-        raise refused
 
     async def _note_change(self, message: Msg) -> None:
         name = _name(message.subject, (message.headers or {}).get("Nats-Msg-Id", ""))
@@ -299,18 +259,10 @@ class JetStream:
             if (name.lane, name.channel) == (purge.lane, purge.channel) and name.number < purge.below
         ]
         for first in range(0, len(gone), DELETED_TOGETHER):
-            some = gone[first : first + DELETED_TOGETHER]
-            await asyncio.gather(*(self._delete(self._positions[name].sequence) for name in some))
-            for name in some:
+            places = {name: self._positions[name].sequence for name in gone[first : first + DELETED_TOGETHER]}
+            await asyncio.gather(*(stream.delete(self._context, self._stream, at) for at in places.values()))
+            for name in places:
                 del self._positions[name]
-
-    async def _delete(self, sequence: int) -> None:
-        """It may be gone already."""
-        try:
-            await self._context.delete_msg(self._stream, sequence)
-        except APIError as error:
-            if error.err_code not in NO_SUCH_MESSAGE:
-                raise
 
     # -- what a person asks for
 
@@ -324,22 +276,9 @@ class JetStream:
         most = info.config.max_bytes
         return info.state.bytes, most if most is not None and most >= 0 else None
 
-    async def probe(self) -> None:
-        """Publish one small message that no device reads."""
-        self._probed = (await self._context.publish(self._probe, b"lottisync", stream=self._stream)).seq
-
-    async def stored_at(self) -> float:
-        """When the server has stored it, by its clock (seconds since 1970)."""
-        found = await self._context.get_msg(self._stream, subject=self._probe, direct=True)
-        return found.time.timestamp() if found.time is not None else 0.0
-
-    async def unprobe(self) -> None:
-        """Delete it again."""
-        await self._delete(self._probed)
-
-    @property
-    def _probe(self) -> str:
-        return f"{self._prefix}.{self._tag.hex()}.probe"
+    def trial(self) -> Trial:
+        """A message that shows what is permitted here."""
+        return Trial(self._context, self._stream, f"{self._prefix}.{self._tag.hex()}.probe")
 
     def _subject(self, lane: bytes, channel: str) -> str:
         return f"{self._prefix}.{self._tag.hex()}.{lane.hex()}.{channel}"
