@@ -14,6 +14,8 @@ CONTEXT_TOKENS = 8_192
 ANSWER_TOKENS = 192
 """Bounds what one turn takes, and lets some of them end in the middle."""
 THREADS = 2
+SEED = 3
+"""Of the words that are drawn: the same commit hears the same answers. Another number is another conversation."""
 
 
 def main() -> None:
@@ -28,6 +30,7 @@ def main() -> None:
     chosen.n_ctx = CONTEXT_TOKENS
     chosen.n_predict = ANSWER_TOKENS
     chosen.cpuparams.n_threads = THREADS
+    chosen.sampling.seed = SEED
     chosen.chat_template = Path(__file__).with_name("chat_template.jinja").read_text()
     server = xllamacpp.Server(chosen)
     print(f"{server.listening_address}/v1", flush=True)
