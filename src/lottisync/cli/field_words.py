@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 
 from lottisync.answers.stores import Writer
-from lottisync.cli.tasks import minutes
 from lottisync.cli.terminal import cut
-from lottisync.cli.times import SECONDS, local
+from lottisync.cli.times import SECONDS, local, minutes
 from lottisync.daemon.home import TaskHome
 from lottisync.entities.entity import DELETED_AT, Entity
 from lottisync.entities.path import split

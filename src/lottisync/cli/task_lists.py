@@ -13,9 +13,8 @@ from lottisync.cli.columns import NARROW, Cell
 from lottisync.cli.dates import day, today
 from lottisync.cli.hints import with_hint
 from lottisync.cli.output import writing
-from lottisync.cli.tasks import minutes
 from lottisync.cli.terminal import Terminal, common, judging_the_call, short
-from lottisync.cli.times import DATE, local
+from lottisync.cli.times import DATE, local, minutes
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
 from lottisync.journal import names, task_values, words

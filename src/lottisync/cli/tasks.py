@@ -1,7 +1,6 @@
 """`task show | add | check`."""
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import click
@@ -16,7 +15,7 @@ from lottisync.cli.hints import with_hint
 from lottisync.cli.options import everywhere
 from lottisync.cli.task_change import as_done, spent
 from lottisync.cli.terminal import Terminal, common, judging_the_call, short, waits_for_you
-from lottisync.cli.times import local
+from lottisync.cli.times import local, minutes
 from lottisync.cli.watch import watchable
 from lottisync.device import clock
 from lottisync.journal import finding, names, never_sent, repetition, task_values, tasks, words
@@ -208,12 +207,3 @@ def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
         ChangedItems([answer]),
         lambda: terminal.line(f"{quoted(item.title)}  {short(item.id)}  {as_done(state, changed)}"),
     )
-
-
-@cache
-def minutes(number: int | None) -> str:
-    """`150` -> `2h 30m`; nothing for None."""
-    if number is None:
-        return ""
-    hours, rest = divmod(number, 60)
-    return f"{hours}h {rest}m" if hours and rest else f"{hours}h" if hours else f"{rest}m"

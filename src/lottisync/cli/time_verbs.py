@@ -16,9 +16,8 @@ from lottisync.cli.dates import moment
 from lottisync.cli.help_pages import Group
 from lottisync.cli.options import everywhere
 from lottisync.cli.task_change import as_done, change_tasks, one_task, spent
-from lottisync.cli.tasks import minutes
 from lottisync.cli.terminal import Terminal, common, judging_the_call, short
-from lottisync.cli.times import local
+from lottisync.cli.times import local, minutes
 from lottisync.device import clock
 from lottisync.journal import finding, task_values, tasks, time_entry
 from lottisync.journal.time_entry import DEFAULT_TEXT, ENTRY, Span

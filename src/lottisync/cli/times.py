@@ -1,4 +1,6 @@
-"""Instants as people read them: in this device's zone, and how long ago. With `--json` they stay in UTC."""
+"""Instants as people read them, in this device's zone and how long ago, and lengths of time. `--json` has them in UTC."""
+
+from functools import cache
 
 from lottisync.language import say, several
 from lottisync.store.instant import millis, there
@@ -32,3 +34,12 @@ def ago(instant: str | None, now: int) -> str:
     if past >= HOUR:
         return several("{count} hour ago", "{count} hours ago", past // HOUR)
     return say("{count} min ago", count=past // MINUTE) if past >= MINUTE else say("just now")
+
+
+@cache
+def minutes(number: int | None) -> str:
+    """`150` -> `2h 30m`; nothing for None."""
+    if number is None:
+        return ""
+    hours, rest = divmod(number, 60)
+    return f"{hours}h {rest}m" if hours and rest else f"{hours}h" if hours else f"{rest}m"

@@ -2,8 +2,8 @@
 
 A model of a hundred million parameters calls tools with arguments that fit the schema and mean nothing, stops in the
 middle of a sentence, and invents tools. It is the best hostile model there is: what it says is not known beforehand,
-and the same must be true after every wake. It draws its words by chance, so no wake is asked for a result of
-its own; only one of sixteen must have ended, and one must have held a call, or nothing was shown at all.
+and the same must be true after every wake. It draws its words from a seed, and no wake is asked for a result of
+its own; only one of six must have ended, and one must have held a call, or nothing was shown at all.
 
     LOTTISYNC_TEST_MODEL_URL=http://127.0.0.1:11434/v1 LOTTISYNC_TEST_MODEL=llama3.2 make deep
 
@@ -35,7 +35,7 @@ from lottisync.store.check import broken_invariants
 PYTHON = ROOT / ".model" / "bin" / "python"
 NAMED = os.environ.get("LOTTISYNC_TEST_MODEL_URL")
 MODEL = os.environ.get("LOTTISYNC_TEST_MODEL", "local")
-WAKES = 16
+WAKES = 6
 """At most, until one of them has proposed something, as every other does. Each takes some ten seconds."""
 
 pytestmark = [
