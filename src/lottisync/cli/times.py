@@ -1,4 +1,4 @@
-"""Instants as people read them, in this device's zone and how long ago, and lengths of time. `--json` has them in UTC."""
+"""Instants as people read them, in this device's zone and how long ago, and lengths of time. `--json` has UTC."""
 
 from functools import cache
 
