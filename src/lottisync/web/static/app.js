@@ -95,7 +95,6 @@ when("submit", async (event) => {
   const sent = new URLSearchParams(new FormData(form, submitter));
   const row = form.closest("[data-row]");
   form.ariaBusy = "true";
-  let done = false;
   try {
     const answer = await fetch(form.action, { method: "POST", body: sent, signal: AbortSignal.timeout(1e4) });
     const fresh = await parsed(answer);
@@ -103,16 +102,13 @@ when("submit", async (event) => {
     if (!line) return say(fresh.body.textContent.trim());
     merge(fresh, true);
     say(line.textContent, line.className);
-    done = answer.ok;
-    if (done) form.reset();
+    if (answer.ok) form.reset();
     if (row && lastKey) focusNext(row.id);
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof DOMException)) throw error;
     say(data.away);
   } finally {
     form.ariaBusy = null;
-    const keys = typed.splice(0);
-    if (done) keys.forEach(type);
   }
 });
 
@@ -154,13 +150,6 @@ const KEYS = {
   "/": () => find("q")?.focus(),
   "?": () => { press("summary")(find("keys")); find("keys")?.firstChild.focus(); },
 };
-// What is typed while a row is being decided is for the row that has the focus then.
-const typed = [];
-const type = (key) => {
-  const row = active().closest("[data-row]");
-  if (row?.querySelector("form[aria-busy]")) typed.push(key);
-  else KEYS[key](row);
-};
 when("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("input, textarea, select")) return;
   const place = lastKey === "g" && all(`[id^="place-${CSS.escape(event.key)}"]`)[0];
@@ -168,7 +157,7 @@ when("keydown", (event) => {
   if (place) place.click();
   else if (KEYS[event.key]) {
     event.preventDefault();
-    type(event.key);
+    KEYS[event.key](active().closest("[data-row]"));
   }
 });
 
@@ -176,7 +165,6 @@ when("keydown", (event) => {
 let hand;
 when("pointerdown", (event) => {
   lastKey = "";
-  typed.length = 0;
   const { clientX: x, clientY: y, target } = event;
   const item = target.closest(".grip")?.closest("li");
   const row = event.pointerType === "touch" && Math.min(x, innerWidth - x) >= 24 && target.closest("[data-row]:not(.heed)");
