@@ -15,8 +15,8 @@ UV = ROOT / ".bootstrap" / "bin" / "uv"
 UNREACHABLE = re.compile(r"failed to fetch|error sending request|dns error|connection refused", re.IGNORECASE)
 PAGE = ROOT / "docs" / "library.md"
 DATA_LAYER = ("causality", "entities", "identity", "protocol", "store", "net", "device", "sync", "relay")
-WITH_NATS = {"lottisync.relay.connection", "lottisync.relay.jetstream"}
-"""The two files of `relay` that the extra of its name is for; `relay.visits` says so where it is missing."""
+WITH_NATS = {f"lottisync.relay.{name}" for name in ("connection", "jetstream", "stream", "trial")}
+"""The files of `relay` that the extra of its name is for; `relay.visits` says so where it is missing."""
 
 
 def test_the_command_knows_the_packages_of_the_app() -> None:

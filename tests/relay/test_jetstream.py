@@ -159,10 +159,10 @@ def test_relay_1183_a_channel_goes_on_whose_last_message_somebody_has_deleted(
     assert phone.title("t1") == "two"
 
 
-def test_relay_1183_a_device_does_not_look_again_without_end(
+def test_relay_1185_a_device_does_not_look_again_without_end(
     server: Server, three: list[Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """RELAY-1183: somebody publishes in its channel whenever it has looked. What it has found is said all the same."""
+    """RELAY-1185: somebody publishes in its channel whenever it has looked. What it has found is said all the same."""
     laptop = three[0]
     laptop.put("t1", "one")
     visit(laptop, server)
