@@ -150,3 +150,18 @@ def test_store_941_a_snapshot_on_a_disk_that_failed_is_closed_without_an_error(p
         with contextlib.closing(store.snapshot()) as again:
             assert again.entity("kept") is not None
     disk.unregister()
+
+
+def test_store_943_a_store_on_a_disk_that_fails_is_closed_without_an_error(prepared: Path, tmp_path: Path) -> None:
+    """STORE-943: the daemon, which had said that it waits for the disk, died of closing the store."""
+    control = tmp_path / "control"
+    disk = FailingVfs(control, name="fails when closed", default=False)
+    store = Store.open(prepared, JOURNAL, lambda: Host("00000000000000b2"), vfs="fails when closed", detect="late")
+    with store.transaction(NOON, HIGH) as tx:
+        tx.put("log", "task", {"title": "is in the log"})
+    control.write_text(prepared.name)
+    store.close()
+    control.unlink()
+    disk.unregister()
+    with contextlib.closing(Store.open(prepared, JOURNAL, lambda: Host("00000000000000b2"), detect="late")) as again:
+        assert again.read("log") is not None

@@ -100,6 +100,28 @@ async def test_store_750_a_store_whose_disk_fails_is_left_out_until_it_answers_a
     assert [code for code, _ in codes] == ["failed", "works-again"], codes
 
 
+async def test_store_944_a_failing_disk_under_the_roster_ends_no_engine(members: list[Member]) -> None:
+    """STORE-944: a connection that ends has the addresses read again. The engine died of it, and took the daemon with
+    it."""
+    a, b = members
+    async with connected(a, b) as (first, _):
+        space = a.stores["space"]
+
+        def fails(*_: object) -> NoReturn:
+            raise Problem("disk-failed", "the disk failed at {path}", path=space.file)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(space, "reading", fails)
+            patch.setattr(space, "try_disk", fails)
+            first.connections[b.device].close("failed", "the addresses are read again")
+            await until(lambda: "space" in first.unusable(), "it is reported")
+            await until(lambda: b.device in first.connections, "the addresses that were known count")
+        await until(lambda: first.unusable() == {}, "the disk answers again")
+        b.put("t", "Milk")
+        await until(lambda: a.title("t") == "Milk", "they are in step")
+    assert "fault" not in [code for code, _ in a.reports]
+
+
 async def test_sync_884_a_store_that_is_left_out_is_not_shown_as_one_that_a_device_does_not_have(
     members: list[Member],
 ) -> None:

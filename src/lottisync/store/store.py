@@ -128,9 +128,9 @@ class Store:
 
     def close(self) -> None:
         self._closed = True
-        self._connection.close()
+        _close(self._connection)
         while self._resting:
-            self._resting.pop().close()
+            _close(self._resting.pop())
 
     # -- transactions
 
@@ -320,3 +320,9 @@ class Store:
         """A number that differs after every commit of another connection or process."""
         with self._turn:
             return int(self._connection.pragma("data_version"))
+
+
+def _close(connection: apsw.Connection) -> None:
+    """Also where the disk fails. What the log holds stays in it, and goes into the file later (STORE-943)."""
+    with contextlib.suppress(apsw.IOError, apsw.FullError):
+        connection.close()

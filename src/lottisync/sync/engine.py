@@ -202,7 +202,14 @@ class Engine:
 
     def look_again(self) -> None:
         """Read again where the other devices are: a command may have entered an address."""
-        self._tasks.start_soon(self.meeting.look_again)
+        self._tasks.start_soon(self._look_again)
+
+    async def _look_again(self) -> None:
+        try:
+            await self.meeting.look_again()
+        except Problem as problem:  # until it can be read, what was read before counts
+            if not self._cannot_use(problem):
+                self._report("failed", problem.message)
 
     # -- life
 
@@ -491,7 +498,7 @@ class Engine:
             self._peers.disconnected(device, connection.ended, here=connection.ended_here)
             self._tasks.start_soon(self._record.connected, device)
             self._report("disconnected", f"connection to {self._peers.name(device)} ended")
-        self._tasks.start_soon(self.meeting.look_again)
+        self.look_again()
         self.dialling.disconnected(device, lasted=lasted)
         self._moved()
 
