@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -58,3 +58,48 @@ def test_the_stock_daemon_syncs_a_programs_own_store(tmp_path: Path) -> None:
                 lambda: (found := run("status", "--json", home=phone).json["peers"])[0]["inStep"] and found, "in step"
             )
             assert peer["lacks"]["cookbook"] == 0
+
+
+def test_store_945_the_stock_daemon_syncs_a_store_that_is_made_while_it_runs(tmp_path: Path) -> None:
+    """STORE-945: the two daemons are connected before the program runs for the first time."""
+    cookbook = program()
+    laptop, phone = tmp_path / "laptop", tmp_path / "phone"
+    with closing(ls.open(laptop, name="laptop")) as here, closing(ls.open(phone, name="phone")) as there:
+        now = here.environment.now()
+        here.members.add("phone", there.key.certificate, now)
+        there.members.add("laptop", here.key.certificate, now)
+    with daemon(laptop) as first:
+        introduce(phone, laptop, first.event("started")["port"])
+        with daemon(phone) as second:
+            second.event("connected")
+            with running(laptop, "laptop", cookbook) as here, here.write("cookbook", ls.HIGH) as tx:
+                tx.add(cookbook.Recipe(title="Soup"))
+            first.event("store-added")
+            with running(phone, "phone", cookbook):
+                pass
+            second.event("store-added")
+            eventually(lambda: [each.title for each in recipes(phone, cookbook)] == ["Soup"], "the recipe")
+            assert run("status", "--json", home=phone).json["peers"][0]["refusals"] == []
+
+
+def test_store_946_a_file_that_is_no_store_stops_nothing(tmp_path: Path) -> None:
+    """STORE-946, STORE-947: neither the daemon's start nor a command. Both say which file it is, and what to do."""
+    laptop = tmp_path / "laptop"
+    run("init", "--name", "laptop", home=laptop)
+    (laptop / "notes.sqlite").write_text("milk, bread")
+    with daemon(laptop) as running:
+        assert "notes does not sync" in running.event("failed")["text"]
+        assert run("task", "add", "Milk", home=laptop).code == 0
+        status = run("status", home=laptop)
+        assert (status.code, status.out.count("move it to another folder")) == (0, 1), status
+        (laptop / "more.sqlite").write_text("eggs")
+        assert run("task", "add", "Bread", home=laptop).code == 0
+        eventually(lambda: any("more does not sync" in event["text"] for event in running.events), "the other file")
+        assert running.stop() == (0, "")
+    assert list(run("status", "--json", home=laptop).json["unusable"]) == ["more", "notes"]
+    check = run("check", "--json", home=laptop)
+    assert check.code == 1
+    assert {name: codes for name, codes in check.json["codes"].items() if codes} == {
+        "more": ["damaged"],
+        "notes": ["damaged"],
+    }

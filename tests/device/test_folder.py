@@ -1,5 +1,6 @@
 """Which stores a device has, in which order, and stores that no program lists."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from lottisync.device.home import Home
 from lottisync.entities.entity import HIGH
 from lottisync.entities.schema import EntityType, schema
 from lottisync.problem import Problem
+from lottisync.store.store import Store
 
 PANTRY = schema("pantry", [EntityType("jar")])
 COOKBOOK = schema("cookbook", [EntityType("recipe", subtype="course")])
@@ -51,6 +53,68 @@ def test_store_65_what_is_no_store_or_the_copy_of_one_is_passed_over(path: Path)
     (path / "notes.sqlite").write_bytes(b"")
     (path / "my-cookbook.sqlite").write_bytes((path / "cookbook.sqlite").read_bytes())
     assert names(path) == ["space", "pantry", "cookbook"]
+
+
+def test_store_945_a_store_that_another_program_makes_is_there_after_the_next_look(path: Path) -> None:
+    """STORE-945: in its place in the order of delivery, as after a new start."""
+    home = Home.open(path, environment=FIXED)
+    assert list(home.stores) == ["space", "pantry", "cookbook"]
+    Home.open(path, [GARDEN, PANTRY, COOKBOOK], environment=FIXED).close()
+    pantry = home.store("pantry")
+    assert home.look_for_stores() == {}
+    assert list(home.stores) == ["space", "garden", "pantry", "cookbook"]
+    assert home.store("pantry") is pantry
+    assert home.store("garden").schema.version == GARDEN.version
+    home.close()
+
+
+def test_store_945_a_store_that_is_made_just_now_is_found_when_it_is_done(path: Path) -> None:
+    """STORE-945: the file is there before what is in it, which stands in the log first."""
+    home = Home.open(path, environment=FIXED)
+    (path / "garden.sqlite").touch()
+    assert home.look_for_stores() == {}
+    assert "garden" not in home.stores
+    (path / "garden.sqlite").unlink()
+    with closing(Store.create(path / "garden.sqlite", GARDEN, FIXED.new_host)):
+        assert home.look_for_stores() == {}
+        assert "garden" in home.stores
+    home.close()
+
+
+@pytest.mark.parametrize("content", [b"a note of the person's", bytes(8192), b"SQLite format 3\0" + bytes(8192)])
+def test_store_946_whatever_a_file_holds_the_stores_beside_it_work(path: Path, content: bytes) -> None:
+    """STORE-946: a text called notes.sqlite kept the daemon from starting."""
+    (path / "notes.sqlite").write_bytes(content)
+    home = Home.open(path, environment=FIXED)
+    assert list(home.stores) == ["space", "pantry", "cookbook"]
+    with home.store("cookbook").reading() as reader:
+        assert reader.entity("r1") is not None
+    home.close()
+    assert (path / "notes.sqlite").read_bytes() == content
+
+
+def test_store_948_a_file_that_was_left_out_is_looked_at_when_it_has_changed(path: Path) -> None:
+    """STORE-946, STORE-948: it is opened once for each change, and not at each look."""
+    whole = (path / "cookbook.sqlite").read_bytes()
+    (path / "cookbook.sqlite").write_bytes(b"overwritten" * 1000)
+    home = Home.open(path, environment=FIXED)
+    opened, really_open = [], home.folder._opened
+
+    def counted(name: str) -> Store:
+        opened.append(name)
+        return really_open(name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(home.folder, "_opened", counted)
+        for _ in range(3):
+            (why,) = home.look_for_stores().values()
+        assert "cookbook.sqlite is damaged" in why.message
+        assert "move it to another folder" in why.message
+        assert opened == ["cookbook", "pantry"]
+        (path / "cookbook.sqlite").write_bytes(whole)
+        assert home.look_for_stores() == {}
+        assert "cookbook" in home.stores
+    home.close()
 
 
 def test_store_40_a_store_is_read_without_its_program(path: Path) -> None:

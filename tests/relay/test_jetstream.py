@@ -18,6 +18,8 @@ from tests.support.household import BOUND_SECONDS, Member, in_step, inline, unti
 from tests.support.nats_server import WHERE, Server
 from tests.support.relay import chance, introduce
 
+from lottisync.daemon.stores import STORES
+from lottisync.entities.schema import EntityType, schema
 from lottisync.problem import Problem
 from lottisync.relay import jetstream, ledger, setting, stream, visits
 from lottisync.relay.deletion import Purge
@@ -29,6 +31,7 @@ from lottisync.relay.setting import Setting
 from lottisync.relay.visits import Visits
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason="there is no nats-server on this machine")
+BOOK = schema("book", [EntityType("recipe")])
 SPACE, LANE, TAG = bytes(range(16)), bytes([1]) * 8, bytes([2]) * 8
 
 
@@ -511,6 +514,28 @@ def test_relay_45_a_running_program_visits_when_something_was_committed_or_publi
             await until(lambda: phone.title("t1") == "one", "the task's arrival")
             tasks.cancel_scope.cancel()
         assert said == []
+
+    anyio.run(run)
+
+
+def test_relay_1200_what_is_there_of_a_store_that_is_added_is_read(server: Server, three: list[Member]) -> None:
+    """RELAY-1200: this device had passed it over, for it had no such store."""
+    laptop, phone = Member(three[0].folder, 1, [*STORES, BOOK]), three[1]
+    laptop.put("r1", "Soup", store="book", kind="recipe")
+    visit(laptop, server)
+    setting.write(phone.space, server.url, SPACE, phone.now)
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(Visits(phone, chance(2), _collect([]), inline).run)
+            laptop.put("t1", "one")
+            await anyio.to_thread.run_sync(visit, laptop, server)
+            await until(lambda: phone.title("t1") == "one", "what is beside it")
+            Member(phone.folder, phone.number, [*STORES, BOOK]).close()
+            phone.files.look()
+            phone.put("t2", "rings the bell")
+            await until(lambda: phone.title("r1", store="book") == "Soup", "the recipe")
+            tasks.cancel_scope.cancel()
 
     anyio.run(run)
 

@@ -33,6 +33,8 @@ def check(terminal: Terminal, accepted: str | None) -> None:
         return
     found: dict[str, list[Fault]] = {}
     outdated = False
+    for name, why in terminal.home.folder.unusable.items():
+        found[name] = [Fault(why.code, why.template, **why.arguments)]
     for name, store in terminal.home.stores.items():
         with store.reading() as reader, terminal.progress(name, reader.count()) as advance:
             done = 0

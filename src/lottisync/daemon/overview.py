@@ -38,7 +38,7 @@ from lottisync.device.invitations import given_out
 from lottisync.device.peers import ClockHeard
 from lottisync.identity.roster import Member
 from lottisync.journal import task_list, time_entry
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.review.not_carried_out import NotCarriedOut
 from lottisync.store import conflict, notice
 from lottisync.store.beside import beside
@@ -72,7 +72,7 @@ def overview(
         daemon=Daemon(running.pid, running.port, running.started_at) if running else None,
         nearby=running.nearby if running else None,
         damaged=running.damaged if running else [],
-        unusable=dict(running.unusable) if running else {},
+        unusable={**unusable_stores(home), **(running.unusable if running else {})},
         runs_twice=bool(running and _recent(running.duplicate_key_at, now)),
         copies=copies(home),
         stores={name: _store_state(store) for name, store in home.stores.items()},
@@ -89,6 +89,11 @@ def overview(
         unfinished=[UnfinishedVerdict(*one) for one in unfinished()],
         left_out=list(dict.fromkeys(problem.sentence for problem in damaged)),
     )
+
+
+def unusable_stores(home: TaskHome) -> dict[str, Sentence]:
+    """The files of this home that would be further stores, and cannot be used; why, by name."""
+    return {name: problem.sentence for name, problem in home.folder.unusable.items()}
 
 
 def _store_state(store: Store) -> StoreState:

@@ -60,6 +60,11 @@ class Device:
             )
         return self.stores[name]
 
+    def look_for_stores(self) -> Mapping[str, Problem]:
+        """The stores that other programs have made since the last look are in `stores` from here on. Why those that
+        cannot be used are left out, by name."""
+        return {}
+
     @property
     def space(self) -> Store:
         """What this person's devices know of each other."""

@@ -4,19 +4,24 @@ A program says which stores it knows. The order of that list is the order in whi
 hold more of them: stores of other programs, which describe themselves (docs/specs/05-store.md, section 18). They come
 after those that are listed, in the order that their own program gave them.
 
-A store is opened when it is first used, so a command that reads one store opens one file.
+A store is opened when it is first used, so a command that reads one store opens one file. A file that is not listed
+and cannot be used is left out, and the reason is kept: whatever lies in the folder, the other stores work.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.schema import StoreSchema
 from lottisync.problem import Problem
+from lottisync.store.database import NO_DESCRIPTOR, NOT_WRITTEN
 from lottisync.store.store import Store
+
+SUFFIX = ".sqlite"
+State = tuple[tuple[int, int] | None, ...]
+"""Time and size of a file and of its log: whether it is worth another look."""
 
 
 class StoreFolder(Mapping[str, Store]):
@@ -41,6 +46,9 @@ class StoreFolder(Mapping[str, Store]):
         self._new_host = new_host
         self._detect: Literal["early", "late"] = detect
         self._open: dict[str, Store] = {}
+        self._found: dict[str, Store] | None = None
+        self._passed_over: dict[str, State] = {}
+        self._unusable: dict[str, Problem] = {}
 
     def missing(self) -> list[StoreSchema]:
         """The listed stores that are not there yet, in their order."""
@@ -55,27 +63,68 @@ class StoreFolder(Mapping[str, Store]):
     def __getitem__(self, name: str) -> Store:
         if name not in self._open and name in self._schemas:
             self._open[name] = self._opened(name)
-        return self._open[name] if name in self._schemas else self._found[name]
+        return self._open[name] if name in self._schemas else self._others[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*self._schemas, *self._found])
+        return iter([*self._schemas, *self._others])
 
     def __len__(self) -> int:
-        return len(self._schemas) + len(self._found)
+        return len(self._schemas) + len(self._others)
 
-    @cached_property
-    def _found(self) -> dict[str, Store]:
-        """The stores in the folder that are not listed. A file that is not a store, or that holds one of another
-        name, is passed over: it is a copy made by hand."""
-        found = []
-        for file in sorted(self.path.glob("*.sqlite")):
-            if file.stem not in self._schemas:
-                with _foreign_passed_over():
-                    found.append(self._opened(file.stem))
-        for store in found:
-            self._open[store.file.stem] = store
-        named = [store for store in found if store.schema.name == store.file.stem]
-        return {store.schema.name: store for store in sorted(named, key=lambda each: (each.position, each.file))}
+    @property
+    def unusable(self) -> Mapping[str, Problem]:
+        """Why files that are not listed are left out, by the name of the file."""
+        _ = self._others
+        return self._unusable
+
+    @property
+    def _others(self) -> Mapping[str, Store]:
+        if self._found is None:
+            self.look()
+        return self._found or {}
+
+    def look(self) -> None:
+        """Look for stores that are not listed: those that programs have made since the last look are there from here
+        on. A file that is not a store, or that holds one of another name, is passed over: it is a copy made by
+        hand."""
+        found = dict(self._found or {})
+        with os.scandir(self.path) as entries:
+            files = sorted(entry.name for entry in entries if entry.name.endswith(SUFFIX))
+        for name in (file.removesuffix(SUFFIX) for file in files):
+            if name in self._schemas or name in found:
+                continue
+            state = self._state(name)
+            if self._passed_over.get(name) != state:
+                self._passed_over[name] = state
+                if (store := self._usable(name)) is not None:
+                    found[name] = self._open[name] = store
+        if self._found is None or len(found) > len(self._found):
+            self._found = dict(sorted(found.items(), key=lambda each: (each[1].position, each[0])))
+
+    def _usable(self, name: str) -> Store | None:
+        """The store in a file that is not listed, if there is one of this name."""
+        self._unusable.pop(name, None)
+        try:
+            store = self._opened(name)
+        except Problem as problem:
+            if problem.code != "foreign":
+                self._leave_out(name, problem)
+            return None
+        if store.schema.name == name:
+            return store
+        store.close()
+        return None
+
+    def _leave_out(self, name: str, why: Problem) -> None:
+        if why.code in (*NOT_WRITTEN, NO_DESCRIPTOR):
+            del self._passed_over[name]  # the file may stay as it is, and work at the next look
+        self._unusable[name] = Problem(
+            why.code, "{why}. If that file is not a store, move it to another folder", why=why.sentence
+        )
+
+    def _state(self, name: str) -> State:
+        """A store that is made just now is in its log alone."""
+        return tuple(_time_and_size(file) for file in (self._file(name), self.path / f"{name}{SUFFIX}-wal"))
 
     def _opened(self, name: str) -> Store:
         listed = name in self._schemas
@@ -93,16 +142,17 @@ class StoreFolder(Mapping[str, Store]):
     def close(self) -> None:
         while self._open:
             self._open.popitem()[1].close()
-        self.__dict__.pop("_found", None)
+        self._found = None
+        self._passed_over.clear()
+        self._unusable.clear()
 
     def _file(self, name: str) -> Path:
-        return self.path / f"{name}.sqlite"
+        return self.path / f"{name}{SUFFIX}"
 
 
-@contextmanager
-def _foreign_passed_over() -> Iterator[None]:
+def _time_and_size(file: Path) -> tuple[int, int] | None:
     try:
-        yield
-    except Problem as problem:
-        if problem.code != "foreign":
-            raise
+        found = file.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_size

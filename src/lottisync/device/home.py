@@ -7,7 +7,7 @@ daemon.json      where a running daemon can be reached, and what it said last
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -174,6 +174,10 @@ class Home(Device):
             with store.transaction(now, None) as tx:
                 tx.new_host()
         self.bind_hosts(now)
+
+    def look_for_stores(self) -> Mapping[str, Problem]:
+        self.folder.look()
+        return self.folder.unusable
 
     def close(self) -> None:
         """Let go of the files. The device can be opened again."""

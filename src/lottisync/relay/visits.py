@@ -103,13 +103,17 @@ class Visits:
                 await anyio.sleep(pause_after(self._failures, self._chance))
 
     async def _stay(self, setting: Setting) -> None:
-        """At one relay, until the setting changes."""
+        """At one relay, until the setting changes, or this device has more stores: what was passed over as that of a
+        store that is not here is then read (RELAY-1200)."""
         relay = await self._connect(setting)
         participant = await self._call(partial(self._participant, setting))
         bell = Bell(self._device.bells, "relay")
         look_at = 0.0
+        stores = [*self._device.stores]
         try:
             while await self._call(partial(settings.read, self._device.space)) == setting:
+                if [*self._device.stores] != stores:
+                    return
                 bell.clear()
                 if all_of_it := anyio.current_time() >= look_at:
                     look_at = anyio.current_time() + VISIT_SECONDS

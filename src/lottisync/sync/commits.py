@@ -4,7 +4,7 @@ A program that commits rings the bell; without a bell the stores are looked at e
 change token for each store.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 
 import anyio
@@ -25,7 +25,8 @@ Committed = Callable[[dict[str, ChangeToken], Mapping[str, ChangeToken]], Awaita
 
 class Commits:
     """`space` is the store with the roster. `connections` are the engine's, by device. After each look in which a
-    change token has moved, `committed` is awaited; after each look while stores are compared, `compared`."""
+    change token has moved, `committed` is awaited; after each look while stores are compared, `compared`.
+    `look_for_stores` may add to `stores`, and says why others are left out; `added` is called with the new names."""
 
     def __init__(
         self,
@@ -41,10 +42,16 @@ class Commits:
         committed: Committed,
         compared: Callable[[], Awaitable[None]],
         unusable: Callable[[Problem], bool],
+        look_for_stores: Callable[[], Mapping[str, Problem]],
+        added: Callable[[Sequence[str]], None],
     ) -> None:
         self._stores, self._space, self._key, self._connections = stores, space, key, connections
         self._verification, self._call, self._clock, self._report = verification, call, clock, report
         self._committed, self._compared, self._unusable = committed, compared, unusable
+        self._look_for_stores, self._added = look_for_stores, added
+        self._names = set(stores)
+        self._left_out: dict[str, str] = {}
+        self._unusable_files: dict[str, str] = {}
         self._bound: set[str] = set()
         self._seen: dict[str, ChangeToken] = {}
         self._failing = ""
@@ -74,10 +81,21 @@ class Commits:
         finally:
             for connection in idle:
                 connection.release()
+        self._tell_of_stores()
         self._verification.look()
         if moments != self._seen:
             await self._committed(moments, self._seen)
         self._seen = moments
+
+    def _tell_of_stores(self) -> None:
+        """What the look at the folder has found."""
+        if names := [name for name in self._stores if name not in self._names]:
+            self._names.update(names)
+            self._added(names)
+        for name, reason in self._unusable_files.items():
+            if self._left_out.get(name) != reason:
+                self._report("failed", f"{name} does not sync: {reason}")
+        self._left_out = self._unusable_files
 
     def _say_once(self, reason: str) -> None:
         if reason != self._failing:
@@ -88,6 +106,7 @@ class Commits:
         """The stores' change tokens. If that of `space` has not moved, and so the roster has not either, idle
         connections look at once what their peers lack: a change that was made just now is sent without another hop
         to a thread."""
+        self._unusable_files = {name: why.message for name, why in self._look_for_stores().items()}
         moments = self.moments()
         space = self._space.schema.name
         if moments[space] == self._seen.get(space):

@@ -15,7 +15,7 @@ The engine starts them, and carries word from one to the other.
 import contextlib
 import errno
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
 from random import Random
@@ -98,10 +98,11 @@ class Engine:
     """See the module. It is one idea, what joins the parts: a method starts some of them, or passes on what one of them
     has found.
 
-    `roster` is the store among `stores` that holds the devices of the person. `report` is called with (code, sentence)
-    for what happens, `status` whenever `snapshot` may say something else. `patience` is how long (s) a connection may
-    take to give a sign of life, when another program greets with the same key. `again` is how often (s) a disk that
-    failed is tried."""
+    `roster` is the store among `stores` that holds the devices of the person. `look_for_stores` adds to `stores` those
+    that were made since, and says why others are left out (`Device.look_for_stores`). `report` is called with (code,
+    sentence) for what happens, `status` whenever `snapshot` may say something else. `patience` is how long (s) a
+    connection may take to give a sign of life, when another program greets with the same key. `again` is how often (s)
+    a disk that failed is tried."""
 
     def __init__(
         self,
@@ -119,6 +120,7 @@ class Engine:
         patience: float = duplicate_key.LIVING_SECONDS,
         leaving: bool = False,
         again: float = AGAIN_SECONDS,
+        look_for_stores: Callable[[], Mapping[str, Problem]] = dict,
     ) -> None:
         self.duplicate_key_at: str | None = None
         """When a peer last said that this device's key runs twice."""
@@ -172,6 +174,8 @@ class Engine:
             committed=self._committed,
             compared=self._compared,
             unusable=self._cannot_use,
+            look_for_stores=look_for_stores,
+            added=self._added,
         )
 
     @property
@@ -451,6 +455,18 @@ class Engine:
             self._peers.refused(device, kind, reason if isinstance(reason, Sentence) else Sentence(reason))
             self._status()
 
+    def _added(self, names: Sequence[str]) -> None:
+        """Stores that programs have made since this one started take part from the next connections on (STORE-400)."""
+        for name in names:
+            self._report("store-added", f"the store {name} is new here: it syncs")
+        self._connect_again(f"{names[0]} is new here")
+
+    def _connect_again(self, why: str) -> None:
+        """A connection goes on with the stores that it began with."""
+        for connection in list(self.connections.values()):
+            connection.close("stores", f"{why}; the two connect again")
+        self._status()
+
     def _cannot_use(self, problem: Problem) -> bool:
         """Whether a problem is that of a store whose file cannot be used: that is said once, and the other stores sync
         without it (STORE-81, STORE-750)."""
@@ -467,9 +483,7 @@ class Engine:
             for name in self._usable.failing():
                 if await self._call(partial(self._usable.answers, name)):
                     self._report("works-again", f"the disk of {name} answers again: it syncs")
-                    for connection in list(self.connections.values()):
-                        connection.close("failed", f"{name} takes part again")
-                    self._status()
+                    self._connect_again(f"{name} can be used again")
 
     def _opened(self, connection: Connection, address: Address | None) -> None:
         device = connection.device

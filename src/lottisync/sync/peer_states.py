@@ -32,6 +32,7 @@ ENDED = {
     "revoked": str(Sentence("this device was revoked there: it is no longer one of the person's devices")),
     "duplicate-connection": str(Sentence("there is a connection already")),
     "timeout": str(Sentence("nothing was heard in time")),
+    "stores": str(Sentence("the stores of one of the two have changed; they connect again")),
 }
 """What the last word of a connection means, by its code, where both sides mean the same by it."""
 _NOT_UNDERSTOOD = str(Sentence("it could not use what this device said"))

@@ -19,7 +19,9 @@ Kind = Literal[
 """A comparison or a Want that was one too many in this hour, or the code of a Close; `other` is a code that is not
 ours."""
 KINDS: Mapping[str, Kind] = {kind: kind for kind in get_args(Kind)}
-NO_REFUSAL = frozenset({"goodbye", "duplicate-connection", "duplicate-key", "revoked", "timeout", "stuck", "failed"})
+NO_REFUSAL = frozenset(
+    {"goodbye", "duplicate-connection", "duplicate-key", "revoked", "timeout", "stuck", "failed", "stores"}
+)
 """The codes of a Close that refuses nothing of what was said."""
 SHOWN_MS = 24 * 3_600_000
 """How long a kind is shown after it came up last."""

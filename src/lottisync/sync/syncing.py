@@ -33,8 +33,9 @@ def engine_of(
     each other away, as a copy would be."""
     return Engine(
         key=device.key,
-        stores=dict(device.stores),
+        stores=device.stores,
         roster=device.space,
+        look_for_stores=device.look_for_stores,
         listen=listen,
         discover=discover,
         clock=device.environment.now,
