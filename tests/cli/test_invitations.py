@@ -11,7 +11,7 @@ import pytest
 from tests.support.command_line import BOUND_SECONDS, contents, run, run_here, started
 from tests.support.daemons import daemon
 
-from lottisync.cli.invitations import listens_at
+from lottisync.cli.paired import listens_at
 from lottisync.daemon.home import TaskHome
 from lottisync.device.peers import remembered_addresses
 from lottisync.identity.device_key import DeviceKey

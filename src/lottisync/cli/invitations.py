@@ -9,6 +9,7 @@ import anyio
 import click
 
 from lottisync.answers.devices import Invitations, InvitationShown, InvitationState
+from lottisync.cli.paired import own_side, tell_paired
 from lottisync.cli.terminal import Terminal
 from lottisync.cli.times import local
 from lottisync.daemon.home import TaskHome
@@ -16,7 +17,7 @@ from lottisync.daemon.overview import invitation_states
 from lottisync.device import clock
 from lottisync.identity.invitation import SECRET_BYTES, parse_invitation
 from lottisync.language import marked, say, several
-from lottisync.net.address import Address, parse
+from lottisync.net.address import Address
 from lottisync.problem import Problem, Sentence
 from lottisync.store.instant import iso
 
@@ -35,27 +36,6 @@ LISTENING_FAILS = (
 """What the system says where nothing can listen, in its words, for the catalogue."""
 OPEN_SECONDS = 10.0
 """Seconds within which the daemon listens for a new invitation."""
-
-
-def own_side(home: TaskHome) -> "Self":
-    """This device in a pairing, with where its daemon is reached."""
-    from lottisync.device.pairing import own_side as side
-
-    return side(home, listens_at(home))
-
-
-def listens_at(home: TaskHome) -> Address:
-    """Where the daemon of this home listens. If none runs: where the settings say, else where it listened last."""
-    from lottisync.daemon.settings import read_settings
-    from lottisync.daemon.status import read_status
-    from lottisync.device.pairing import listens_at as listened
-
-    last = listened(home)
-    wanted = read_settings(home.path).listen if read_status(home) is None else None
-    if wanted is None:
-        return last
-    host, port = parse(wanted, last.port)
-    return Address(host, port or last.port)
 
 
 def invite(terminal: Terminal, where: Address, minutes: int, *, takes_back: bool, wait: bool) -> None:
@@ -294,8 +274,6 @@ def _show(terminal: Terminal, number: int, uri: str, minutes: int, *, daemon: bo
 
 
 def _show_used(terminal: Terminal, used: "Given", was: str) -> None:
-    from lottisync.cli.pairing import tell_paired
-
     assert used.device is not None
     assert used.name is not None
     assert used.words is not None

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import anyio
@@ -10,9 +10,9 @@ import click
 
 from lottisync.answers.devices import (
     CodeShown,
-    PairedWith,
 )
 from lottisync.cli.devices import identity_problems
+from lottisync.cli.paired import listens_at, own_side, tell_paired
 from lottisync.cli.terminal import Terminal, address, common, remote_address
 from lottisync.device import clock
 from lottisync.device.membership import SHOWN_OF_AN_ID
@@ -22,7 +22,6 @@ from lottisync.identity.pairing_offer import OFFER_LIFETIME_MS, CodeOffer, new_c
 from lottisync.language import say
 from lottisync.net.address import Address
 from lottisync.problem import Problem, Usage
-from lottisync.shown import quoted
 from lottisync.store.instant import iso
 
 
@@ -81,14 +80,12 @@ def pair(
 
 def _meeting_place(terminal: Terminal, listen: str | None) -> Address:
     """Where to wait for the other device: without --listen on any port, at the addresses of the daemon (MEET-40)."""
-    from lottisync.cli.invitations import listens_at
-
     return Address(*address(listen, what="--listen", usual=0)) if listen else Address(listens_at(terminal.home).host, 0)
 
 
 def _pair(terminal: Terminal, code: str | None, at: str | None, where: Address, *, discover: bool, yes: bool) -> None:
     """Show a code; or join with the code or the invitation that another device shows."""
-    from lottisync.cli.invitations import accepted, own_side
+    from lottisync.cli.invitations import accepted
     from lottisync.device.pairing import admit
     from lottisync.identity.invitation import is_invitation
     from lottisync.net.pairing import show_code, type_code
@@ -160,29 +157,3 @@ def _show_code(terminal: Terminal, code: str, port: int) -> None:
     terminal.line(
         say("(if it finds nothing:  lottisync pair {code} --at THIS-MACHINE:{port})", code=code, port=port), "dim"
     )
-
-
-def tell_paired(
-    terminal: Terminal, device: str, words: Sequence[str], peer: tuple[str, str], own: tuple[str, str]
-) -> None:
-    """The outcome of a pairing. `peer` and `own` are what each of the two was called, and is called now."""
-
-    def shown() -> None:
-        terminal.line(say("Paired with {peer}.", peer=peer[0]), "green")
-        for which, (was, now) in ((say("the other device"), peer), (say("this one"), own)):
-            if now != was:
-                terminal.line(
-                    say(
-                        "Two of your devices were called {was}: {which} is called {now} now. "
-                        "For another name: lottisync devices rename {shell_name} NEW",
-                        was=was,
-                        which=which,
-                        now=now,
-                        shell_name=quoted(now),
-                    ),
-                    "yellow",
-                )
-        terminal.line(say("Both devices show the same words:  {words}", words=" ".join(words)))
-        terminal.line(say("device  {device}", device=grouped(device)), "dim")
-
-    terminal.emit(PairedWith(device, peer[1], list(words), own[1]), shown)
