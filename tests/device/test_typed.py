@@ -211,3 +211,34 @@ def test_fields_may_be_called_as_our_own_arguments_are(tmp_path: Path) -> None:
     with store.reading() as reader:
         assert Reading(reader).find(Oddity, kind="b") == [Oddity(id="1", kind="b", entity="c")]
     store.close()
+
+
+class Plain(msgspec.Struct, frozen=True):
+    """A recipe, as an older version of the program knows it."""
+
+    id: str = ""
+    title: str = ""
+
+
+def test_store_36_an_older_program_reads_a_store_whose_newer_index_its_struct_lacks(tmp_path: Path) -> None:
+    """STORE-36: its struct was refused, with a traceback, as if it had been declared so."""
+    older = schema("cookbook", [EntityType("recipe", Plain)], owner_column="book_id")
+    newer = schema("cookbook", [EntityType("recipe", Recipe, subtype="course")], owner_column="book_id", version=2)
+    file = tmp_path / "cookbook.sqlite"
+    ids = (f"{n}" for n in count(1))
+    made = Store.create(file, newer, minting(1))
+    with made.transaction(NOON, HIGH) as tx:
+        soup = Writing(tx, lambda now: next(ids)).add(Recipe(title="Soup", course="starter"))
+    made.close()
+    store = Store.open(file, older, minting(2))
+    with store.transaction(NOON, HIGH) as tx:
+        writing = Writing(tx, lambda now: next(ids))
+        writing.edit(soup, title="Onion soup")
+        bread = writing.add(Plain(title="Bread"))
+    with store.reading() as reader:
+        assert Reading(reader).all(Plain) == [Plain(soup, "Onion soup"), Plain(bread, "Bread")]
+    store.close()
+    again = Store.open(file, newer, minting(3))
+    with again.reading() as reader:
+        assert [each.id for each in Reading(reader).find(Recipe, course="starter")] == [soup]
+    again.close()

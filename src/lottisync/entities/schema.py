@@ -46,6 +46,13 @@ class EntityType(msgspec.Struct, frozen=True):
                     f"fields, as they are stored: {', '.join(fields)}"
                 )
 
+    def viewed_as(self, view: type[msgspec.Struct] | None) -> "EntityType":
+        """This type for a program that reads it as `view`. That program may be older, so its struct may lack a field
+        that has an index by now."""
+        made = msgspec.structs.replace(self, view=None)
+        msgspec.structs.force_setattr(made, "view", view)
+        return made
+
     def _together(self) -> list[tuple[str, str]]:
         return [("together", field) for group in self.together for field in group]
 

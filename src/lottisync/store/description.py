@@ -207,10 +207,7 @@ def _effective(connection: apsw.Connection, file: Path, given: StoreSchema | Non
     if given is None:
         return found, position
     views = {name: each.view for name, each in given.types.items()}
-    types = {
-        name: msgspec.structs.replace(each, view=views[name]) if name in views else each
-        for name, each in found.types.items()
-    }
+    types = {name: each.viewed_as(views[name]) if name in views else each for name, each in found.types.items()}
     return msgspec.structs.replace(found, types=types, local_tables=given.local_tables), position
 
 
