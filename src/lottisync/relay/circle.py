@@ -96,8 +96,8 @@ class Circle:
         return self._lanes.get(lane, "")
 
     def show(self, present: Set[Name]) -> None:
-        """Only this lies there. A lane of which nothing is left that its speaker has said is nobody's again: it may
-        have been another's, and who took it first may have lied (RELAY-579)."""
+        """Only this lies there. If none of the messages is left by which a lane was given to a device, the lane belongs
+        to no device again: the one that took it first may have lied (RELAY-579)."""
         self._heard = {lane: left for lane, heard in self._heard.items() if (left := heard & present)}
         self._lanes = {lane: device for lane, device in self._lanes.items() if lane in self._heard}
 
