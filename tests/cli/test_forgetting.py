@@ -8,7 +8,7 @@ from tests.support.command_line import contents, run_here
 from tests.support.household import until
 from tests.support.stores import NOON
 
-from lottisync.daemon.daemon import _tidy
+from lottisync.daemon.daemon import _purge
 from lottisync.daemon.home import TaskHome
 from lottisync.device import purging
 from lottisync.device.membership import come_back
@@ -137,7 +137,7 @@ async def test_forget_3_the_daemon_forgets_once_a_day(home: Path) -> None:
     phone_knows_all(home)
     opened = TaskHome.open(home)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_tidy, opened)
+        tasks.start_soon(_purge, opened)
         await until(lambda: ids(home) == ["t1"], "the forgetting")
         tasks.cancel_scope.cancel()
     opened.close()

@@ -80,26 +80,3 @@ def test_store_945_the_stock_daemon_syncs_a_store_that_is_made_while_it_runs(tmp
             second.event("store-added")
             eventually(lambda: [each.title for each in recipes(phone, cookbook)] == ["Soup"], "the recipe")
             assert run("status", "--json", home=phone).json["peers"][0]["refusals"] == []
-
-
-def test_store_946_a_file_that_is_no_store_stops_nothing(tmp_path: Path) -> None:
-    """STORE-946, STORE-947: neither the daemon's start nor a command. Both say which file it is, and what to do."""
-    laptop = tmp_path / "laptop"
-    run("init", "--name", "laptop", home=laptop)
-    (laptop / "notes.sqlite").write_text("milk, bread")
-    with daemon(laptop) as running:
-        assert "notes does not sync" in running.event("failed")["text"]
-        assert run("task", "add", "Milk", home=laptop).code == 0
-        status = run("status", home=laptop)
-        assert (status.code, status.out.count("move it to another folder")) == (0, 1), status
-        (laptop / "more.sqlite").write_text("eggs")
-        assert run("task", "add", "Bread", home=laptop).code == 0
-        eventually(lambda: any("more does not sync" in event["text"] for event in running.events), "the other file")
-        assert running.stop() == (0, "")
-    assert list(run("status", "--json", home=laptop).json["unusable"]) == ["more", "notes"]
-    check = run("check", "--json", home=laptop)
-    assert check.code == 1
-    assert {name: codes for name, codes in check.json["codes"].items() if codes} == {
-        "more": ["damaged"],
-        "notes": ["damaged"],
-    }

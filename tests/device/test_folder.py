@@ -110,7 +110,7 @@ def test_store_948_a_file_that_was_left_out_is_looked_at_when_it_has_changed(pat
             (why,) = home.look_for_stores().values()
         assert "cookbook.sqlite is damaged" in why.message
         assert "move it to another folder" in why.message
-        assert opened == ["cookbook", "pantry"]
+        assert opened.count("cookbook") == 1
         (path / "cookbook.sqlite").write_bytes(whole)
         assert home.look_for_stores() == {}
         assert "cookbook" in home.stores

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from lottisync.answers.stores import Accepted, Checked
+from lottisync.cli.hints import hints_of
 from lottisync.cli.terminal import Terminal, common
 from lottisync.device import clock
 from lottisync.language import say, several, translated
@@ -33,7 +34,8 @@ def check(terminal: Terminal, accepted: str | None) -> None:
         return
     found: dict[str, list[Fault]] = {}
     outdated = False
-    for name, why in terminal.home.folder.unusable.items():
+    left_out = terminal.home.folder.unusable
+    for name, why in left_out.items():
         found[name] = [Fault(why.code, why.template, **why.arguments)]
     for name, store in terminal.home.stores.items():
         with store.reading() as reader, terminal.progress(name, reader.count()) as advance:
@@ -45,7 +47,7 @@ def check(terminal: Terminal, accepted: str | None) -> None:
                 done = now
 
             found[name] = broken_invariants(reader, step)
-            if store is terminal.home.agent:
+            if name == "agent":
                 faults_of_index = list(index.faults(reader, clock.now()))
                 found[name] += faults_of_index
                 outdated = bool(faults_of_index)
@@ -57,6 +59,8 @@ def check(terminal: Terminal, accepted: str | None) -> None:
             for fault in faults:
                 terminal.line(f"  {translated(fault)}", "red")
         if any(found.values()):
+            for hint in hints_of(left_out.values()):
+                terminal.line(hint, "dim")
             if outdated:
                 terminal.line(say("This computes the index of change sets again: lottisync review reindex"), "dim")
             terminal.line(say("What another device can help to mend, this mends: lottisync verify"), "dim")

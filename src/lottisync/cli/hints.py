@@ -5,6 +5,7 @@ same library has its own hints."""
 
 import errno
 import shlex
+from collections.abc import Iterable
 
 from lottisync.device.absence import Away, shown_away
 from lottisync.language import marked, say, translated
@@ -28,6 +29,8 @@ HINTS = {
     "history": "See: lottisync history {entity_id}",
     "init": "Run: lottisync init --name NAME",
     "init-missing": "To have it made empty: lottisync init --missing",
+    "damaged-file": "Or move it to another folder, and have it made empty, for the other devices to fill: "
+    "lottisync init --missing",
     "mend": "See all of it with: lottisync check; mend it from another device: lottisync verify; "
     "if what it shows now is right: lottisync check --accept ID",
     "move-agent": "Or move it: lottisync agent move {which}",
@@ -68,6 +71,11 @@ def with_hint(problem: Problem) -> str:
     if not problem.hint:
         return said
     return f"{said}. {say(HINTS[problem.hint], **problem.arguments)}"
+
+
+def hints_of(problems: Iterable[Problem]) -> list[str]:
+    """What helps with several, each sentence once."""
+    return list(dict.fromkeys(say(HINTS[each.hint], **each.arguments) for each in problems if each.hint))
 
 
 def system_text(error: OSError) -> str:

@@ -9,7 +9,7 @@ import click
 
 from lottisync.answers.devices import Copy, Made, Overview, Peer, StoresMade, UnfinishedVerdict
 from lottisync.cli.attention import show_attention
-from lottisync.cli.hints import HINTS, away_text, event_text, refusal_hint, with_hint
+from lottisync.cli.hints import HINTS, away_text, event_text, hints_of, refusal_hint, with_hint
 from lottisync.cli.invitations import invitation_line
 from lottisync.cli.terminal import Terminal, common, short, waits_for_you
 from lottisync.cli.times import ago
@@ -220,6 +220,8 @@ def _show_trouble(terminal: Terminal, found: Overview) -> None:
         terminal.line(say("When you have read this: lottisync devices acknowledge"), "dim")
     for name, why in found.unusable.items():
         terminal.line(say("{name} does not sync: {why}", name=name, why=translated(why)), "bold red")
+    for hint in hints_of(terminal.home.folder.unusable.values()):
+        terminal.line(hint, "dim")
     for row in found.damaged:
         terminal.line(say("{row} is not what was stored. See: lottisync check", row=row), "bold red")
     for why in found.left_out:

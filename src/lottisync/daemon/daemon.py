@@ -142,7 +142,8 @@ async def run(
                     started(port)
                     # What is not needed to listen is loaded from here on.
                     _announce_box_key(home)  # not before the port is had: a daemon that cannot start writes nothing
-                    tasks.start_soon(_kept_up, "tidying", partial(_tidy, home), say)
+                    tasks.start_soon(_kept_up, "forgetting", partial(_purge, home), say)
+                    tasks.start_soon(_kept_up, "tidying", partial(_remove_old_sets, home), say)
                     tasks.start_soon(_kept_up, "resting", partial(_carry_over_idle, home), say)
                     tasks.start_soon(_kept_up, "visiting the relay", partial(_visit_relay, home, say), say)
                     tasks.start_soon(_kept_up, "answering invitations", partial(_answer_invitations, home, say), say)
@@ -203,6 +204,8 @@ async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
 def _recover(home: TaskHome, say: Callable[[str, str], None]) -> None:
     from lottisync.review import unfinished
 
+    if not {"journal", "agent"} <= {*home.stores}:
+        return  # one is damaged: `status` says so
     if not unfinished.is_needed(home.journal, home.agent):
         return
     from lottisync.journal.toolbox import ACTIONS
@@ -261,13 +264,19 @@ async def _visit_relay(home: TaskHome, say: Callable[[str, str], None]) -> None:
     await Visits(home, os.urandom, lambda code, sentence: say(code, str(sentence))).run()
 
 
-async def _tidy(home: TaskHome) -> None:
-    """Once a day: change sets that were settled long ago go, and what was deleted long ago is forgotten."""
+async def _purge(home: TaskHome) -> None:
+    """Once a day, what was deleted long ago is forgotten."""
+    while True:
+        await anyio.to_thread.run_sync(purging.purge, home, clock.now())
+        await anyio.sleep(TIDY_SECONDS)
+
+
+async def _remove_old_sets(home: TaskHome) -> None:
+    """Once a day, change sets that were settled long ago go."""
     from lottisync.review.cleanup import remove_old_sets
 
     while True:
         await anyio.to_thread.run_sync(remove_old_sets, home.agent, clock.now())
-        await anyio.to_thread.run_sync(purging.purge, home, clock.now())
         await anyio.sleep(TIDY_SECONDS)
 
 

@@ -60,11 +60,12 @@ def overview(
     unfinished: Callable[[], Iterable[NotCarriedOut]] = tuple,
 ) -> Overview:
     """How this device stands at `now` (ms). `proposals_waiting` counts them; None if a full disk prevents it.
-    `unfinished` finds the verdicts that were not carried out."""
+    `unfinished` finds the verdicts that were not carried out. What would need a store whose file is damaged is empty;
+    `unusable` says why."""
     running, roster = read_status(home), home.roster()
     damaged: list[Problem] = []
-    asleep, paused, attention = _asleep(home, damaged), _paused(home, now, damaged), attention_wanted(home, damaged)
-    off = any(beside([home], switched_off, damaged))
+    tasks = "journal" not in home.folder.unusable
+    agents = tasks and "agent" not in home.folder.unusable
     return Overview(
         id=home.key.device_id,
         name=roster.members[home.key.device_id].name,
@@ -78,21 +79,21 @@ def overview(
         stores={name: _store_state(store) for name, store in home.stores.items()},
         peers=_peers(home, running, now),
         invitations=invitation_states(home, now),
-        asleep=asleep,
-        agents_off=off,
-        paused=paused,
-        attention=attention,
-        reminders=reminders(home, now),
-        proposals_waiting=proposals_waiting(),
+        asleep=_asleep(home, damaged) if agents else [],
+        agents_off=agents and any(beside([home], switched_off, damaged)),
+        paused=_paused(home, now, damaged) if agents else [],
+        attention=attention_wanted(home, damaged) if agents else [],
+        reminders=reminders(home, now) if tasks else [],
+        proposals_waiting=proposals_waiting() if agents else None,
         conflicts=conflicts(home),
         clock_doubt=clock.doubt(now) or own_clock_doubt(running.peers if running else [], now),
-        unfinished=[UnfinishedVerdict(*one) for one in unfinished()],
+        unfinished=[UnfinishedVerdict(*one) for one in unfinished()] if agents else [],
         left_out=list(dict.fromkeys(problem.sentence for problem in damaged)),
     )
 
 
 def unusable_stores(home: TaskHome) -> dict[str, Sentence]:
-    """The files of this home that would be further stores, and cannot be used; why, by name."""
+    """The files of this home that cannot be used, and why, by name."""
     return {name: problem.sentence for name, problem in home.folder.unusable.items()}
 
 

@@ -4,8 +4,8 @@ A program says which stores it knows. The order of that list is the order in whi
 hold more of them: stores of other programs, which describe themselves (docs/specs/05-store.md, section 18). They come
 after those that are listed, in the order that their own program gave them.
 
-A store is opened when it is first used, so a command that reads one store opens one file. A file that is not listed
-and cannot be used is left out, and the reason is kept: whatever lies in the folder, the other stores work.
+A store is opened when it is first used, so a command that reads one store opens one file. A file that is damaged, or
+that is not listed and cannot be used, is left out, and the reason is kept: the other stores work.
 """
 
 import os
@@ -16,7 +16,7 @@ from typing import Literal
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.schema import StoreSchema
 from lottisync.problem import Problem
-from lottisync.store.database import NO_DESCRIPTOR, NOT_WRITTEN
+from lottisync.store.database import DAMAGED, NO_DESCRIPTOR, NOT_WRITTEN
 from lottisync.store.store import Store
 
 SUFFIX = ".sqlite"
@@ -25,7 +25,8 @@ State = tuple[tuple[int, int] | None, ...]
 
 
 class StoreFolder(Mapping[str, Store]):
-    """Store name -> store, in the order of delivery."""
+    """Store name -> store, in the order of delivery. One whose file is damaged is not among them; asking for it by its
+    name raises the `Problem`."""
 
     def __init__(
         self,
@@ -49,6 +50,7 @@ class StoreFolder(Mapping[str, Store]):
         self._found: dict[str, Store] | None = None
         self._passed_over: dict[str, State] = {}
         self._unusable: dict[str, Problem] = {}
+        self._damaged: dict[str, Problem] = {}
 
     def missing(self) -> list[StoreSchema]:
         """The listed stores that are not there yet, in their order."""
@@ -61,21 +63,35 @@ class StoreFolder(Mapping[str, Store]):
             self._open[name] = Store.create(self._file(name), schema, self._new_host, position=self._position(name))
 
     def __getitem__(self, name: str) -> Store:
-        if name not in self._open and name in self._schemas:
+        if name not in self._schemas:
+            return self._others[name]
+        if name in self._damaged:
+            raise self._damaged[name]
+        if name not in self._open:
             self._open[name] = self._opened(name)
-        return self._open[name] if name in self._schemas else self._others[name]
+        return self._open[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*self._schemas, *self._others])
+        return iter([*filter(self._is_sound, self._schemas), *self._others])
 
     def __len__(self) -> int:
-        return len(self._schemas) + len(self._others)
+        return len(list(iter(self)))
+
+    def _is_sound(self, name: str) -> bool:
+        """Whether a listed store is not damaged as a whole. Raises `Problem` for what else is wrong with it."""
+        try:
+            _ = self[name]
+        except Problem as problem:
+            if problem.code != DAMAGED:
+                raise
+            self._damaged[name] = problem
+        return name not in self._damaged
 
     @property
     def unusable(self) -> Mapping[str, Problem]:
-        """Why files that are not listed are left out, by the name of the file."""
-        _ = self._others
-        return self._unusable
+        """Why stores are left out, by the name of the file."""
+        _ = len(self)
+        return {**self._damaged, **self._unusable}
 
     @property
     def _others(self) -> Mapping[str, Store]:
@@ -145,6 +161,7 @@ class StoreFolder(Mapping[str, Store]):
         self._found = None
         self._passed_over.clear()
         self._unusable.clear()
+        self._damaged.clear()
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}{SUFFIX}"

@@ -142,8 +142,9 @@ def _problem(error: apsw.Error, path: Path) -> Problem | None:
             )
         case apsw.NotADBError() | apsw.CorruptError():
             return Problem(
-                "damaged",
+                DAMAGED,
                 "{path} is damaged ({error}). Restore it from a backup, or pair this device again",
+                hint="damaged-file",
                 path=path,
                 error=error,
             )
@@ -197,6 +198,8 @@ def _no_descriptor() -> str | None:
     return None
 
 
+DAMAGED = "damaged"
+"""The code for a file that cannot be used as a whole, or in a page that was met."""
 NOT_WRITTEN = ("disk-full", "disk-failed", "read-only")
 """Codes of a disk that takes no write now."""
 NO_DESCRIPTOR = "no-descriptor"

@@ -17,6 +17,7 @@ from lottisync.store.reader import ChangeToken
 from lottisync.store.store import Store
 from lottisync.sync.connection import Connection
 from lottisync.sync.off_loop import Caller
+from lottisync.sync.usable import UsableStores
 from lottisync.sync.verification import Verification
 
 Committed = Callable[[dict[str, ChangeToken], Mapping[str, ChangeToken]], Awaitable[None]]
@@ -26,11 +27,11 @@ Committed = Callable[[dict[str, ChangeToken], Mapping[str, ChangeToken]], Awaita
 class Commits:
     """`space` is the store with the roster. `connections` are the engine's, by device. After each look in which a
     change token has moved, `committed` is awaited; after each look while stores are compared, `compared`.
-    `look_for_stores` may add to `stores`, and says why others are left out; `added` is called with the new names."""
+    `added` is called with the names of stores that are new."""
 
     def __init__(
         self,
-        stores: Mapping[str, Store],
+        stores: UsableStores,
         space: Store,
         key: DeviceKey,
         connections: Mapping[str, Connection],
@@ -42,16 +43,14 @@ class Commits:
         committed: Committed,
         compared: Callable[[], Awaitable[None]],
         unusable: Callable[[Problem], bool],
-        look_for_stores: Callable[[], Mapping[str, Problem]],
         added: Callable[[Sequence[str]], None],
     ) -> None:
         self._stores, self._space, self._key, self._connections = stores, space, key, connections
         self._verification, self._call, self._clock, self._report = verification, call, clock, report
         self._committed, self._compared, self._unusable = committed, compared, unusable
-        self._look_for_stores, self._added = look_for_stores, added
+        self._added = added
         self._names = set(stores)
         self._left_out: dict[str, str] = {}
-        self._unusable_files: dict[str, str] = {}
         self._bound: set[str] = set()
         self._seen: dict[str, ChangeToken] = {}
         self._failing = ""
@@ -92,10 +91,11 @@ class Commits:
         if names := [name for name in self._stores if name not in self._names]:
             self._names.update(names)
             self._added(names)
-        for name, reason in self._unusable_files.items():
+        left_out = {name: why.message for name, why in self._stores.files.items()}
+        for name, reason in left_out.items():
             if self._left_out.get(name) != reason:
                 self._report("failed", f"{name} does not sync: {reason}")
-        self._left_out = self._unusable_files
+        self._left_out = left_out
 
     def _say_once(self, reason: str) -> None:
         if reason != self._failing:
@@ -106,7 +106,7 @@ class Commits:
         """The stores' change tokens. If that of `space` has not moved, and so the roster has not either, idle
         connections look at once what their peers lack: a change that was made just now is sent without another hop
         to a thread."""
-        self._unusable_files = {name: why.message for name, why in self._look_for_stores().items()}
+        self._stores.look()
         moments = self.moments()
         space = self._space.schema.name
         if moments[space] == self._seen.get(space):

@@ -34,6 +34,7 @@ from lottisync.net.listener import listen, local_host, port_of
 from lottisync.problem import Problem, Sentence
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame
+from lottisync.store.database import DAMAGED
 from lottisync.store.doorbell import Bell
 from lottisync.store.instant import iso
 from lottisync.store.reader import ChangeToken
@@ -68,7 +69,7 @@ from lottisync.sync.reception import Reception
 from lottisync.sync.refusal import Kind, kind_of
 from lottisync.sync.scrub import Scrub
 from lottisync.sync.trust import Trust
-from lottisync.sync.usable import DAMAGED, FAILED, UsableStores
+from lottisync.sync.usable import FAILED, UsableStores
 from lottisync.sync.verification import Verification
 
 PROBE_SECONDS = 1.5
@@ -131,7 +132,7 @@ class Engine:
         self._report, self._status = report, status
         self._boot = chance.randbytes(16)
         self._allowances: dict[str, Allowance] = {}
-        self._usable = UsableStores(stores, roster.schema.name)
+        self._usable = UsableStores(stores, roster.schema.name, look_for_stores)
         self._again = again
         self._trust = Trust(key, roster, call, clock=clock, leaving=leaving)
         self._dialled: set[str] = set()
@@ -174,7 +175,6 @@ class Engine:
             committed=self._committed,
             compared=self._compared,
             unusable=self._cannot_use,
-            look_for_stores=look_for_stores,
             added=self._added,
         )
 
@@ -219,6 +219,7 @@ class Engine:
 
     async def run(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
         """Until cancelled. Reports the port once it listens. Raises `Problem` if it cannot listen."""
+        await self._call(self._usable.look)
         await self._call(lambda: bind_hosts(self._stores, self._key, self._clock()))
         await self._load_roster()
         listener = await self._open_listener()

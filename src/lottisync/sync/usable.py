@@ -4,21 +4,30 @@ A store whose file cannot be used is left out, and the others sync. One with cor
 is started again. One whose disk failed comes back when the disk answers again.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from lottisync.problem import Problem, Sentence
+from lottisync.store.database import DAMAGED
 from lottisync.store.store import Store
 
-DAMAGED, FAILED = "damaged", "disk-failed"
+FAILED = "disk-failed"
 
 
 class UsableStores(Mapping[str, Store]):
     """Store name -> store, without those whose disk fails. The one called `roster` is always there: nothing goes
-    without it."""
+    without it. `look_for_stores` adds to `stores` those that were made since, and says why others are left out
+    (`Device.look_for_stores`)."""
 
-    def __init__(self, stores: Mapping[str, Store], roster: str) -> None:
-        self._stores, self._roster = stores, roster
+    def __init__(
+        self,
+        stores: Mapping[str, Store],
+        roster: str,
+        look_for_stores: Callable[[], Mapping[str, Problem]] = dict,
+    ) -> None:
+        self._stores, self._roster, self._look_for_stores = stores, roster, look_for_stores
         self._why: dict[str, Problem] = {}
+        self.files: Mapping[str, Problem] = {}
+        """The files that could not be opened at the last look, and why."""
 
     def __getitem__(self, name: str) -> Store:
         if self._is_hidden(name):
@@ -30,6 +39,10 @@ class UsableStores(Mapping[str, Store]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def look(self) -> None:
+        """Look which stores there are."""
+        self.files = self._look_for_stores()
 
     def _is_hidden(self, name: str) -> bool:
         return name != self._roster and name in self.failing()
@@ -61,7 +74,7 @@ class UsableStores(Mapping[str, Store]):
 
     def why(self) -> dict[str, Sentence]:
         """Why stores are left out, by name."""
-        return {name: each.sentence for name, each in sorted(self._why.items())}
+        return {name: each.sentence for name, each in sorted({**self.files, **self._why}.items())}
 
     def answers(self, name: str) -> bool:
         """Whether the disk of a store reads and writes now; then it is left out no longer."""

@@ -1,0 +1,80 @@
+"""A file in a home that cannot be used as a whole: what does not need it goes on (docs/specs/05-store.md)."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.beside import opened
+from tests.support.command_line import eventually, run, run_here
+from tests.support.daemons import daemon, introduce
+
+from lottisync.device import clock
+from lottisync.entities.entity import HIGH
+
+
+def put(home: Path, store: str, ident: str) -> None:
+    kind = {"journal": "task", "agent": "agentMessage"}[store]
+    with opened(home) as device, device.stores[store].transaction(clock.now(), HIGH) as tx:
+        tx.put(ident, kind, {"title": ident})
+
+
+def has(home: Path, store: str, ident: str) -> bool:
+    with opened(home) as device:
+        return device.stores[store].read(ident) is not None
+
+
+@pytest.mark.parametrize(("damaged", "sound"), [("agent", "journal"), ("journal", "agent")])
+def test_store_949_a_store_whose_file_is_damaged_stops_no_other(
+    homes: tuple[Path, Path], damaged: str, sound: str
+) -> None:
+    """STORE-949, STORE-947: from the start of the daemon to the command that helps. The daemon did not start, and
+    neither `status` nor `check` said a word of the other stores."""
+    laptop, phone = homes
+    put(phone, damaged, "kept")
+    (laptop / f"{damaged}.sqlite").write_bytes(b"overwritten" * 1000)
+    with daemon(laptop) as here:
+        introduce(phone, laptop, here.event("started")["port"])
+        with daemon(phone) as there:
+            there.event("connected")
+            put(phone, sound, "new")
+            eventually(lambda: has(laptop, sound, "new"), "what stands beside arrives")
+            put(laptop, sound, "back")
+            eventually(lambda: has(phone, sound, "back"), "what stands beside is sent")
+            assert [*run("status", "--json", home=laptop).json["unusable"]] == [damaged]
+            peers = eventually(
+                lambda: (found := run("status", "--json", home=phone).json["peers"])[0]["failingThere"] and found
+            )
+            assert (peers[0]["failingThere"], peers[0]["onlyHere"]) == ([damaged], [])
+        assert here.stop() == (0, "")
+    assert "lottisync init --missing" in run("status", home=laptop).out
+    checked = run("check", "--json", home=laptop)
+    assert (checked.code, checked.json["codes"][damaged], checked.json["codes"][sound]) == (1, ["damaged"], [])
+
+    (laptop / f"{damaged}.sqlite").rename(laptop.parent / "aside")
+    assert run_here("init", "--missing", home=laptop).code == 0
+    with daemon(laptop) as here, daemon(phone) as there:
+        introduce(phone, laptop, here.event("started")["port"])
+        there.event("connected")
+        eventually(lambda: has(laptop, damaged, "kept"), "the other device fills it")
+
+
+def test_store_946_a_file_that_is_no_store_stops_nothing(tmp_path: Path) -> None:
+    """STORE-946, STORE-947: neither the daemon's start nor a command. Both say which file it is, and what to do."""
+    laptop = tmp_path / "laptop"
+    run("init", "--name", "laptop", home=laptop)
+    (laptop / "notes.sqlite").write_text("milk, bread")
+    with daemon(laptop) as running:
+        assert "notes does not sync" in running.event("failed")["text"]
+        assert run("task", "add", "Milk", home=laptop).code == 0
+        status = run("status", home=laptop)
+        assert (status.code, status.out.count("move it to another folder")) == (0, 1), status
+        (laptop / "more.sqlite").write_text("eggs")
+        assert run("task", "add", "Bread", home=laptop).code == 0
+        eventually(lambda: any("more does not sync" in event["text"] for event in running.events), "the other file")
+        assert running.stop() == (0, "")
+    assert list(run("status", "--json", home=laptop).json["unusable"]) == ["more", "notes"]
+    check = run("check", "--json", home=laptop)
+    assert check.code == 1
+    assert {name: codes for name, codes in check.json["codes"].items() if codes} == {
+        "more": ["damaged"],
+        "notes": ["damaged"],
+    }
