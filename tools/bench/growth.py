@@ -238,7 +238,7 @@ def _history(bench: Bench, count: int) -> Callable[[int], object]:
 
 def _listed(bench: Bench, count: int) -> Callable[[int], object]:
     """The first page of the list of tasks, as the command shows it."""
-    store, file = _filled(bench, count), bench.folder / "task-list.sqlite"
+    store, file = _filled(bench, count), bench.folder / "task-list.index"
     page_of(file, store, Wanted())  # builds the index
     return lambda number: page_of(file, store, Wanted(limit=PER_PAGE))
 

@@ -1,6 +1,6 @@
 """Pages of the list of tasks: filtered and sorted in SQL (docs/specs/08-journal.md, section 6).
 
-What tasks are sorted and filtered by is kept in an index of its own, `task-list.sqlite`, which follows the journal's
+What tasks are sorted and filtered by is kept in an index of its own, `task-list.index`, which follows the journal's
 feed (`lottisync.store.feed_index`). So a page of the open tasks costs the same among a thousand tasks and among a
 hundred thousand. The index only says which tasks are on the page, and in which order. What is shown of each is read
 from the journal.
@@ -24,7 +24,7 @@ from lottisync.store.reader import Change, Reader
 from lottisync.store.store import Store
 
 T = TypeVar("T")
-FILE = "task-list.sqlite"
+FILE = "task-list.index"
 VERSION = 2
 """Of the tables below."""
 OPEN_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")

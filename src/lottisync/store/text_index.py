@@ -1,6 +1,6 @@
 """Full-text search over replicated stores (docs/specs/05-store.md, section 14).
 
-The index is a file of its own, `search.sqlite` (`lottisync.store.feed_index`). The program says which words stand for
+The index is a file of its own, `search.index` (`lottisync.store.feed_index`). The program says which words stand for
 an entity; here nothing is known of types.
 
 SQLite's tokenizer (FTS5, `unicode61`) finds whole words and beginnings of words, whatever their capitals and accents.
@@ -17,7 +17,7 @@ from lottisync.store.feed_index import FeedIndex
 from lottisync.store.reader import Change, Document, Reader
 from lottisync.store.store import Store
 
-FILE = "search.sqlite"
+FILE = "search.index"
 VERSION = 2
 """Of the tables below."""
 MAX_WORDS = 32
