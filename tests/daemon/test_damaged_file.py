@@ -26,8 +26,8 @@ def has(home: Path, store: str, ident: str) -> bool:
 def test_store_949_a_store_whose_file_is_damaged_stops_no_other(
     homes: tuple[Path, Path], damaged: str, sound: str
 ) -> None:
-    """STORE-949, STORE-947: from the start of the daemon to the command that helps. The daemon did not start, and
-    neither `status` nor `check` said a word of the other stores."""
+    """STORE-949, STORE-947, STORE-948: from the start of the daemon to the command that helps. The daemon did not
+    start, and neither `status` nor `check` said a word of the other stores."""
     laptop, phone = homes
     put(phone, damaged, "kept")
     (laptop / f"{damaged}.sqlite").write_bytes(b"overwritten" * 1000)
@@ -44,17 +44,14 @@ def test_store_949_a_store_whose_file_is_damaged_stops_no_other(
                 lambda: (found := run("status", "--json", home=phone).json["peers"])[0]["failingThere"] and found
             )
             assert (peers[0]["failingThere"], peers[0]["onlyHere"]) == ([damaged], [])
-        assert here.stop() == (0, "")
-    assert "lottisync init --missing" in run("status", home=laptop).out
-    checked = run("check", "--json", home=laptop)
-    assert (checked.code, checked.json["codes"][damaged], checked.json["codes"][sound]) == (1, ["damaged"], [])
+            assert "lottisync init --missing" in run("status", home=laptop).out
+            checked = run("check", "--json", home=laptop)
+            assert (checked.code, checked.json["codes"][damaged], checked.json["codes"][sound]) == (1, ["damaged"], [])
 
-    (laptop / f"{damaged}.sqlite").rename(laptop.parent / "aside")
-    assert run_here("init", "--missing", home=laptop).code == 0
-    with daemon(laptop) as here, daemon(phone) as there:
-        introduce(phone, laptop, here.event("started")["port"])
-        there.event("connected")
-        eventually(lambda: has(laptop, damaged, "kept"), "the other device fills it")
+            (laptop / f"{damaged}.sqlite").rename(laptop.parent / "aside")
+            assert run_here("init", "--missing", home=laptop).code == 0
+            eventually(lambda: has(laptop, damaged, "kept"), "the other device fills it, without a new start")
+            assert here.stop() == (0, "")
 
 
 def test_store_946_a_file_that_is_no_store_stops_nothing(tmp_path: Path) -> None:

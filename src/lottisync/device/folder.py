@@ -84,7 +84,7 @@ class StoreFolder(Mapping[str, Store]):
         except Problem as problem:
             if problem.code != DAMAGED:
                 raise
-            self._damaged[name] = problem
+            self._damaged[name], self._passed_over[name] = problem, self._state(name)
         return name not in self._damaged
 
     @property
@@ -102,7 +102,11 @@ class StoreFolder(Mapping[str, Store]):
     def look(self) -> None:
         """Look for stores that are not listed: those that programs have made since the last look are there from here
         on. A file that is not a store, or that holds one of another name, is passed over: it is a copy made by
-        hand."""
+        hand. What was left out and has changed is tried again."""
+        for name in [*self._damaged]:
+            state = self._state(name)
+            if state[0] is not None and state != self._passed_over[name]:
+                del self._damaged[name]  # it was put right, or is made again
         found = dict(self._found or {})
         with os.scandir(self.path) as entries:
             files = sorted(entry.name for entry in entries if entry.name.endswith(SUFFIX))
