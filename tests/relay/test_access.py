@@ -166,7 +166,9 @@ def test_relay_543_tls_is_kept_or_nothing_is_said(start: Start, tmp_path: Path) 
 
 
 @needs_server
-def test_relay_1241_a_certificate_that_was_given_is_enough_whoever_has_signed_it(start: Start, tmp_path: Path) -> None:
+def test_relay_1241_a_certificate_that_was_given_is_enough_no_matter_who_has_signed_it(
+    start: Start, tmp_path: Path
+) -> None:
     """RELAY-1241: the household's own authority has signed it. Either certificate may be given; the name still has to
     be right."""
     shown, authority = signed_by_an_authority(tmp_path, "127.0.0.1")

@@ -167,7 +167,7 @@ def stalled(setting: Setting, error: BaseException, refused: str = "") -> Proble
 
 def _tls(setting: Setting) -> dict[str, Any]:
     """Verified against the certificate in the setting, or against those that this machine trusts. One that a person
-    has given is enough, whoever has signed it (RELAY-1241)."""
+    has given is enough, no matter who has signed it (RELAY-1241)."""
     context = ssl.create_default_context(cadata=setting.certificate or None)
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.minimum_version = ssl.TLSVersion.TLSv1_2
