@@ -18,6 +18,7 @@ from tests.support.command_line import Result, run_here
 from tests.support.household import Member, until
 from tests.support.nats_server import WHERE, Server
 from tests.support.ports import free_port
+from tests.support.recorded_wire import RecordedWire
 from tests.support.relay import introduce
 
 from lottisync.cli import relay_diagnosis
@@ -150,8 +151,12 @@ def test_ent_570_a_certificate_of_a_clock_at_its_limits(now: int) -> None:
 def test_relay_543_tls_is_kept_or_nothing_is_said(start: Start, tmp_path: Path) -> None:
     """RELAY-543"""
     plain = start()
+    wire = RecordedWire(plain.port)
     with pytest.raises(Problem, match="does not use TLS"):
-        anyio.run(connection.connect, Setting(f"tls://ada:secret@127.0.0.1:{plain.port}", SPACE))
+        anyio.run(connection.connect, Setting(wire.url.replace("nats://", "tls://ada:secret@"), SPACE))
+    wire.close()
+    assert b"INFO" in b"".join(wire.directions)  # it has heard what is said
+    assert b"secret" not in b"".join(wire.directions)
     public, private = server_files.certificate(["127.0.0.1"], 1_800_000_000_000)
     (tmp_path / "certificate.pem").write_text(public)
     (tmp_path / "key.pem").write_text(private)
