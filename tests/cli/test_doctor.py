@@ -4,6 +4,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from tests.support import nats_account
 from tests.support.command_line import contents, run_here
 
 from lottisync.cli import diagnosis as doctor
@@ -127,6 +128,21 @@ def test_cli_110_each_way_a_device_can_stand(home: Path) -> None:
         assert doctor.clocks(opened, late, NOON)[0].state == "fault"
     finally:
         opened.close()
+
+
+def test_relay_1245_the_relay_is_named_with_the_command_that_looks_at_it(home: Path, tmp_path: Path) -> None:
+    """RELAY-1245: credentials that have expired, or that are gone, are a fault also while nobody asks the relay."""
+    assert "relay" not in states(home)
+    file, operator, now = tmp_path / "laptop.creds", nats_account.Operator(), clock.now() // 1000
+    file.write_text(operator.credentials(3))
+    url = "nats://ada:secret@127.0.0.1:9"
+    assert run_here("relay", "set", url, "--credentials", str(file), home=home).code == 0
+    for expires, state in ((None, "unknown"), (now + 60, "unknown"), (now - 60, "fault")):
+        file.write_text(operator.credentials(3, expires))
+        assert states(home)["relay"] == state
+    file.unlink()
+    done = run_here("doctor", home=home)
+    assert (done.code, "lottisync relay doctor" in done.out, "secret" in done.out) == (1, True, False)
 
 
 def test_cli_110_the_port_that_others_dial() -> None:

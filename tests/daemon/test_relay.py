@@ -151,6 +151,23 @@ def test_relay_46_status_says_how_devices_stand_and_off_ends_it(homes: list[Path
     assert run_here("relay", "off", home=laptop).code == 0
 
 
+@pytest.mark.parametrize("command", [("off",), ("set", "nats://127.0.0.1:9")])
+def test_relay_1244_a_device_without_a_daemon_leaves_word_at_the_relay_that_it_leaves(
+    homes: list[Path], server: Server, command: tuple[str, ...]
+) -> None:
+    """RELAY-1244: the phone comes to the old relay alone. Where that is away, the person is told."""
+    laptop, phone = homes
+    assert run_here("relay", *command, home=laptop).code == 0
+    assert run_here("relay", "status", home=phone).code == 0
+    left = run_here("relay", "status", "--json", home=phone)
+    assert server.url not in left.out + left.err
+    other, away = "nats://127.0.0.1:10", "nats://127.0.0.1:9"
+    run_here("relay", "set", away, home=laptop)
+    assert f"No word of it could be left at {away}" in run_here("relay", "set", other, home=laptop).out
+    assert "No word" not in run_here("relay", "set", other, home=laptop).out
+    assert f"No word of it could be left at {other}" in run_here("relay", "off", home=laptop).out
+
+
 def test_relay_46_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
     """RELAY-46, RELAY-894"""
     TaskHome.create(tmp_path / "laptop", "laptop").close()
@@ -162,7 +179,7 @@ def test_relay_46_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert (done.code, "secret" in done.out) == (0, False)
     failed = run_here("relay", "status", home=home)
     assert failed.code == 1
-    assert "nats://127.0.0.1:9 cannot be used" in failed.err
+    assert "nats://127.0.0.1:9 cannot be used: no server answers there" in failed.err
     assert "lottisync relay doctor" in failed.err
     assert "secret" not in failed.err
     assert run_here("relay", "set", "http://relay.example", home=home).code != 0

@@ -2,17 +2,23 @@
 (docs/specs/19-relay.md, section 10)."""
 
 from collections.abc import Callable, Iterator
+from datetime import UTC
+from ipaddress import ip_address
 from pathlib import Path
 
 import anyio
 import nkeys
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from tests.support import nats_account
 from tests.support.command_line import Result, run_here
 from tests.support.household import Member, until
 from tests.support.nats_server import WHERE, Server
 from tests.support.ports import free_port
+from tests.support.recorded_wire import RecordedWire
 from tests.support.relay import introduce
 
 from lottisync.cli import relay_diagnosis
@@ -21,10 +27,10 @@ from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.problem import Problem
 from lottisync.relay import connection, server_files, setting
-from lottisync.relay.credentials import form_of
+from lottisync.relay.credentials import expires_at, form_of
 from lottisync.relay.jetstream import JetStream
 from lottisync.relay.setting import Setting
-from lottisync.store.instant import LAST
+from lottisync.store.instant import LAST, iso, there, to_the_minute
 
 needs_server = pytest.mark.skipif(WHERE is None, reason="there is no nats-server on this machine")
 SPACE, TAG = bytes(range(16)), bytes(8)
@@ -145,8 +151,12 @@ def test_ent_570_a_certificate_of_a_clock_at_its_limits(now: int) -> None:
 def test_relay_543_tls_is_kept_or_nothing_is_said(start: Start, tmp_path: Path) -> None:
     """RELAY-543"""
     plain = start()
+    wire = RecordedWire(plain.port)
     with pytest.raises(Problem, match="does not use TLS"):
-        anyio.run(connection.connect, Setting(f"tls://ada:secret@127.0.0.1:{plain.port}", SPACE))
+        anyio.run(connection.connect, Setting(wire.url.replace("nats://", "tls://ada:secret@"), SPACE))
+    wire.close()
+    assert b"INFO" in b"".join(wire.directions)  # it has heard what is said
+    assert b"secret" not in b"".join(wire.directions)
     public, private = server_files.certificate(["127.0.0.1"], 1_800_000_000_000)
     (tmp_path / "certificate.pem").write_text(public)
     (tmp_path / "key.pem").write_text(private)
@@ -158,6 +168,70 @@ def test_relay_543_tls_is_kept_or_nothing_is_said(start: Start, tmp_path: Path) 
     another, _ = server_files.certificate(["127.0.0.1"], 1_800_000_000_000)
     with pytest.raises(Problem, match="certificate is not valid"):
         anyio.run(connection.connect, Setting(url, SPACE, another))
+
+
+@needs_server
+def test_relay_1241_a_certificate_that_was_given_is_enough_no_matter_who_has_signed_it(
+    start: Start, tmp_path: Path
+) -> None:
+    """RELAY-1241: the household's own authority has signed it. Either certificate may be given; the name still has to
+    be right."""
+    shown, authority = signed_by_an_authority(tmp_path, "127.0.0.1")
+    server = start(f'tls {{ cert_file: "{tmp_path}/certificate.pem", key_file: "{tmp_path}/key.pem" }}')
+
+    async def connects(host: str, certificate: str) -> None:
+        client = await connection.connect(Setting(f"tls://{host}:{server.port}", SPACE, certificate))
+        await client.close()
+
+    for given in (shown, authority):
+        anyio.run(connects, "127.0.0.1", given)
+        with pytest.raises(Problem, match="certificate is not valid"):
+            anyio.run(connects, "localhost", given)
+
+
+@needs_server
+@pytest.mark.parametrize(
+    ("host", "years_ago", "to_do"),
+    [
+        ("127.0.0.1", 0, "Give the server's own certificate"),
+        ("nas.home.arpa", 0, "stands in the server's certificate"),
+        ("127.0.0.1", 2 * server_files.YEARS, "Give the server a new certificate"),
+    ],
+)
+def test_relay_1242_doctor_says_what_is_wrong_with_a_certificate(
+    start: Start, home: Path, tmp_path: Path, host: str, years_ago: int, to_do: str
+) -> None:
+    """RELAY-1242: nobody here knows it, it is for another name, or it is of another time."""
+    public, private = server_files.certificate([host], clock.now() - years_ago * 365 * 86_400_000)
+    (tmp_path / "certificate.pem").write_text(public)
+    (tmp_path / "key.pem").write_text(private)
+    secure = start(f'tls {{ cert_file: "{tmp_path}/certificate.pem", key_file: "{tmp_path}/key.pem" }}')
+    known = "own" not in to_do
+    given = ("--certificate", str(tmp_path / "certificate.pem")) if known else ()
+    assert run_here("relay", "set", f"tls://127.0.0.1:{secure.port}", *given, home=home).code == 0
+    done, states = doctor(home)
+    assert (done.code, states) == (1, {"server": "fault"})
+    assert to_do in advice(done, "server")
+
+
+def signed_by_an_authority(folder: Path, host: str) -> tuple[str, str]:
+    """The certificate of a server at `host`, which lies in `folder` with its key, and that of who has signed it."""
+    own, authority = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    signer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "the house")])
+    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address(host))])
+    made = []
+    for called, key, extension in (
+        (x509.Name([]), own, names),
+        (signer, authority, x509.BasicConstraints(ca=True, path_length=0)),
+    ):
+        builder = x509.CertificateBuilder(signer, called, key.public_key(), x509.random_serial_number())
+        builder = builder.not_valid_before(there(clock.now() - 1_000, UTC)).not_valid_after(there(LAST, UTC))
+        signed = builder.add_extension(extension, critical=True).sign(authority, hashes.SHA256())
+        made.append(signed.public_bytes(serialization.Encoding.PEM).decode())
+    (folder / "certificate.pem").write_text(made[0])
+    form = serialization.PrivateFormat.PKCS8
+    (folder / "key.pem").write_bytes(own.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()))
+    return made[0], made[1]
 
 
 @needs_server
@@ -213,6 +287,40 @@ def test_relay_542_credentials_of_an_operator(start: Start, home: Path, tmp_path
     assert (said.code, "needs a file of its own: lottisync relay credentials FILE" in said.out) == (0, True)
     done, states = doctor(home)
     assert (done.code, states["permissions"]) == (0, "good"), done.out
+
+
+@needs_server
+def test_relay_1243_credentials_that_have_expired_are_named_as_such(start: Start, home: Path, tmp_path: Path) -> None:
+    """RELAY-1243, RELAY-894: a server says of them only that it does not accept them."""
+    operator = nats_account.Operator()
+    server = start(operator.configuration)
+    file, now = tmp_path / "laptop.creds", clock.now() // 1000
+    file.write_text(operator.credentials(3))
+    assert run_here("relay", "set", server.url, "--credentials", str(file), home=home).code == 0
+    assert "credentials" not in doctor(home)[1]
+    for expires, state in ((now + 30 * 86_400, "good"), (now + 86_400, "warning")):
+        file.write_text(operator.credentials(3, expires))
+        done, states = doctor(home)
+        assert (done.code, states["credentials"]) == (0, state)
+        assert to_the_minute(iso(expires * 1000)) in advice(done, "credentials")
+    file.write_text(operator.credentials(3, now - 60))
+    done, states = doctor(home)
+    assert (done.code, states) == (1, {"server": "fault"})
+    assert f"expired at {to_the_minute(iso(1000 * (now - 60)))}" in advice(done, "server")
+    assert "new file, and give it: lottisync relay credentials FILE" in advice(done, "server")
+    said = run_here("relay", "status", home=home).err
+    assert ("expired at" in said, "lottisync relay doctor" in said) == (True, True)
+    file.write_text(nats_account.Operator().credentials(4, now + 60)[:-200])
+    assert "lottisync relay doctor" in run_here("relay", "status", home=home).err
+
+
+@pytest.mark.parametrize("expires", ["", "a.b.c", "a.e30.c", "a.eyJleHAiOiJ4In0.c", "a.eyJleHAiOjFlOTl9.c", "a.W10.c"])
+def test_relay_1243_what_says_nothing_of_when_it_expires(tmp_path: Path, expires: str) -> None:
+    """RELAY-1243"""
+    file = tmp_path / "laptop.creds"
+    assert expires_at(file) is None
+    file.write_text(f"-----BEGIN NATS USER JWT-----\n{expires}\n\n-----BEGIN USER NKEY SEED-----\nSU{'A' * 56}\n")
+    assert expires_at(file) is None
 
 
 def test_relay_542_credentials_stay_on_their_device_and_errors_show_nothing_of_them(tmp_path: Path, home: Path) -> None:

@@ -42,7 +42,7 @@ def test_relay_2_a_signature_covers_every_byte() -> None:
     """RELAY-2"""
     whole = message()
     assert verify(KEY.certificate, parts_of(whole).signature, parts_of(whole).signed)
-    for at in (1, 40, HEADER_BYTES - 1, HEADER_BYTES + 3, len(whole) - 1):
+    for at in range(len(whole)):
         altered = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
         try:
             parts = parts_of(altered)

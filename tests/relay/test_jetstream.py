@@ -12,7 +12,7 @@ import anyio
 import pytest
 from nats.aio.msg import Msg
 from nats.js import JetStreamContext
-from nats.js.api import RawStreamMsg, StreamConfig
+from nats.js.api import PubAck, RawStreamMsg, StreamConfig
 from nats.js.errors import BadRequestError, NotFoundError
 from tests.support.household import BOUND_SECONDS, Member, in_step, inline, until
 from tests.support.nats_server import WHERE, Server
@@ -23,7 +23,7 @@ from lottisync.entities.schema import EntityType, schema
 from lottisync.problem import Problem
 from lottisync.relay import jetstream, ledger, setting, stream, visits
 from lottisync.relay.deletion import Purge
-from lottisync.relay.header import Name
+from lottisync.relay.header import Name, parts_of
 from lottisync.relay.jetstream import JetStream
 from lottisync.relay.lane import Moved, Publication
 from lottisync.relay.recording import PART_BYTES
@@ -222,34 +222,86 @@ def test_relay_42_a_repetition_is_stored_once_and_another_message_in_its_place_n
     at(server, work)
 
 
+@pytest.mark.parametrize("place", ["there", "deleted", "elsewhere"])
+@pytest.mark.parametrize("channel", ["log", "state"])
 def test_relay_572_what_a_thief_has_put_in_the_place_of_a_message_is_not_taken_for_it(
-    server: Server, three: list[Member]
+    server: Server, three: list[Member], channel: str, place: str
 ) -> None:
-    """RELAY-572: the id of the next message can be guessed, and for two minutes the server goes by it alone."""
-    laptop, phone, _ = three
+    """RELAY-572, RELAY-1240: the id of the next message can be guessed, and for two minutes the server goes by it
+    alone. So it did when the device was held up for as long."""
+    laptop, phone, tablet = three
     laptop.put("t1", "one")
     visit(laptop, server)
     with laptop.space.reading() as reader:
-        lane = ledger.lane(reader)
-        number, _ = ledger.end_of(reader, "log")
-    assert lane is not None
+        lane = ledger.lane(reader) or b""
+        number, _ = ledger.end_of(reader, channel)
 
     async def squat(relay: JetStream) -> None:
-        await relay._context.publish(
-            f"ls.{SPACE.hex()}.{bytes(8).hex()}.{lane.hex()}.log", b"nothing",
-            headers={"Nats-Msg-Id": f"{lane.hex()}-log-{number + 1}"},
+        await relay.names()
+        [subject] = {at.subject for name, at in relay._positions.items() if name[:2] == (lane, channel)}
+        put = await relay._context.publish(
+            subject if place != "elsewhere" else f"{relay._prefix}.{relay._tag.hex()}.probe", b"nothing",
+            headers={"Nats-Msg-Id": f"{lane.hex()}-{channel}-{number + 1}"},
         )  # fmt: skip
+        if place == "deleted":
+            await stream.delete(relay._context, relay._stream, put.seq)
 
+    async def look(relay: JetStream) -> None:
+        assert squatted in await relay.names()
+        assert parts_of(await relay.fetch(squatted) or b"").header.number == squatted.number
+
+    squatted = Name(lane, channel, number + 1)
     at(server, squat)
-    laptop.put("t2", "two")
-    with pytest.raises(Problem, match="in the place of this device's next one"):
-        visit(laptop, server)
-    with laptop.space.reading() as reader:
-        assert ledger.unacknowledged(reader) is not None
-    server.wipe()  # with all else it forgets the ids that it goes by
-    for member in (laptop, phone, laptop, phone):
+    laptop.put("t1", "two")
+    visit(laptop, server)
+    at(server, look)
+    visit(phone, server)
+    assert phone.title("t1") == "two"
+    for member in (tablet, laptop, phone, tablet):
         visit(member, server)
-    assert phone.title("t2") == "two"
+    assert in_step(*three)
+    with laptop.space.reading() as reader:
+        assert (ledger.lane(reader), ledger.unacknowledged(reader)) == (lane, None)
+
+
+def test_relay_42_what_was_found_there_is_not_put_there_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RELAY-42: the acknowledgement was lost, and the server has forgotten the id meanwhile, or holds something else
+    under it."""
+
+    async def work(relay: JetStream) -> None:
+        published = relay._context.publish
+
+        async def under_another_id(subject: str, data: bytes, **more: Any) -> PubAck:
+            more["headers"]["Nats-Msg-Id"] += ".0"
+            return await published(subject, data, **more)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(relay._context, "publish", under_another_id)
+            await relay.put(message(1))
+        again = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        assert await again.names() == [message(1).name]
+        await again.put(message(1))
+        assert (await again.info()).state.messages == 1
+        await again.put(message(2))
+        assert (await again.info()).state.messages == 2
+        await again.close()
+
+    at(server, work)
+
+
+def test_relay_572_what_a_copy_of_this_device_has_published_is_not_overwritten(server: Server) -> None:
+    """RELAY-572, RELAY-42, RELAY-21: it is no junk. The device looks first, and finds that it runs twice."""
+
+    async def work(relay: JetStream) -> None:
+        copy = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        await copy.put(message(1, data=b"of the copy"))
+        with pytest.raises(Moved):
+            await relay.put(message(1))
+        assert await relay.names() == [message(1).name]
+        assert await relay.fetch(message(1).name) == b"of the copy"
+        await copy.close()
+
+    at(server, work)
 
 
 @pytest.mark.parametrize("ident", ["", "{lane}-{channel}-1000", "{lane}-{channel}-{next}"])

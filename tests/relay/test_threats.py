@@ -31,7 +31,33 @@ def test_each_cannot_has_its_test(rule: str, file: str, name: str) -> None:
 
 
 def test_the_table_is_there() -> None:
-    assert len(ROWS) == 30
+    assert len(ROWS) == 32
+
+
+def test_relay_15_what_was_cut_out_of_the_middle_of_a_log_is_missed(tmp_path: Path) -> None:
+    """RELAY-15, RELAY-544: nothing behind the gap is taken, the person is told how much is missing, and it comes again
+    with the next visit of a device that has it."""
+    relay, (laptop, phone) = visitors(tmp_path)
+    for _ in range(2):
+        laptop.visit()
+        phone.visit()
+    for number in range(3):
+        laptop.member.put(f"t{number}", "one")
+        laptop.publish()
+    laptop.visit()
+    lane = laptop.participant._publishing.lane.id
+    *_, cut, _ = sorted(name for name in relay.messages if name[:2] == (lane, "log"))
+    shown = {name: data for name, data in relay.messages.items() if name != cut}
+    phone.read(shown)
+    assert [phone.member.title(f"t{number}") for number in range(3)] == ["one", None, None]
+    [said] = phone.participant.standing(phone.member.now)
+    assert (said.lacking, said.in_step) == (2, False)
+    del relay.messages[cut]
+    for each in (laptop, phone):
+        each.member.now += 60_000
+        each.visit()
+    assert in_step(laptop.member, phone.member)
+    assert [phone.member.title(f"t{number}") for number in range(3)] == ["one"] * 3
 
 
 def test_relay_546_a_member_cannot_publish_in_another_s_lane(tmp_path: Path) -> None:

@@ -20,9 +20,12 @@ def seed(pair: nkeys.KeyPair) -> str:
     return bytes(pair.seed).decode()
 
 
-def token(issuer: nkeys.KeyPair, subject: nkeys.KeyPair, called: str, nats: dict[str, Any]) -> str:
-    """A JWT of the second version: `issuer` says of `subject` what is in `nats`."""
-    claims = {"iat": 1, "iss": name(issuer), "name": called, "sub": name(subject), "nats": {**nats, "version": 2}}
+def token(
+    issuer: nkeys.KeyPair, subject: nkeys.KeyPair, called: str, nats: dict[str, Any], expires: int | None = None
+) -> str:
+    """A JWT of the second version: `issuer` says of `subject` what is in `nats`, until it `expires` (seconds)."""
+    claims: dict[str, Any] = {"iat": 1, "iss": name(issuer), "name": called, "sub": name(subject)}
+    claims |= {"nats": {**nats, "version": 2}} | ({"exp": expires} if expires is not None else {})
     claims["jti"] = base64.b32encode(hashlib.sha256(json.dumps(claims).encode()).digest()).decode().rstrip("=")
     signed = f"{_part({'typ': 'JWT', 'alg': 'ed25519-nkey'})}.{_part(claims)}"
     return f"{signed}.{_text(bytes(issuer.sign(signed.encode())))}"
@@ -56,11 +59,11 @@ class Operator:
         accounts = f"{name(self._account)}: {account}, {name(system)}: {of_system}"
         return f"operator: {operator}\nresolver: MEMORY\nresolver_preload: {{ {accounts} }}\n"
 
-    def credentials(self, number: int) -> str:
+    def credentials(self, number: int, expires: int | None = None) -> str:
         """The file of one device, as `nsc generate creds` writes it."""
         user = key(nkeys.PREFIX_BYTE_USER, number)
         limits = {"subs": -1, "data": -1, "payload": -1}
-        signed = token(self._account, user, f"device {number}", {"type": "user", **limits})
+        signed = token(self._account, user, f"device {number}", {"type": "user", **limits}, expires)
         return (
             f"-----BEGIN NATS USER JWT-----\n{signed}\n------END NATS USER JWT------\n\n"
             f"-----BEGIN USER NKEY SEED-----\n{seed(user)}\n------END USER NKEY SEED------\n"

@@ -31,6 +31,7 @@ is judged. Records have 15 fields and about 400 bytes; WAL, `synchronous=FULL`.
 - *loro, pycrdt*: in one process, without a network; what they would send is made durable in a file.
 - Ours: two daemons in processes of their own, over TLS on loopback, from the connection to both being in step.
 - What differs among many is found and mended between two stores in one process, the frames counted as they would cross.
+- What a relay costs stands in [19](19-relay.md#12-figures): a change for 2 to 100 devices, a join, many persons.
 
 """,
     MILLION: """# A million entities

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lottisync.answers.care import Finding
+from lottisync.answers.care import Finding, FindingState
 from lottisync.cli.hints import refusal_hint
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import DaemonStatus, last_seen, read_status
@@ -20,6 +20,8 @@ from lottisync.net.interfaces import Interface, interfaces
 from lottisync.net.listener import DEFAULT_PORT, is_free
 from lottisync.net.multicast import is_heard
 from lottisync.problem import Problem
+from lottisync.relay import setting
+from lottisync.relay.credentials import expires_at, form_of
 from lottisync.store.beside import beside
 from lottisync.store.instant import iso
 from lottisync.sync.peer import PeerState, clock_trouble, own_clock_doubt
@@ -53,6 +55,7 @@ def examine_home(home: TaskHome, now: int, environ: Mapping[str, str], reading: 
         ("port", lambda: [port(running, free=is_free(DEFAULT_PORT))]),
         ("clock", lambda: clocks(home, running, now, reading)),
         ("devices", lambda: devices(home, running, now)),
+        ("relay", lambda: relay(home, now, reading)),
         ("endpoint", lambda: endpoints(home, environ)),
     ]
     return [finding for part, check in checks for finding in _looked_at(part, check)]
@@ -135,6 +138,22 @@ def daemon(running: DaemonStatus | None, reading: Reading) -> Finding:
         say("runs since {started_at} (pid {pid})", started_at=reading(running.started_at), pid=running.pid),
         None,
     )
+
+
+def relay(home: TaskHome, now: int, reading: Reading) -> list[Finding]:
+    """Which one is used, and whether this device can show its credentials there. It is asked nothing."""
+    used = setting.read(home.space)
+    if used is None:
+        return []
+    state: FindingState = "unknown"
+    text = say("{url} is used, and was not asked", url=used.shown)
+    file = Path(used.credentials)
+    try:
+        if used.credentials and form_of(file) and (ends := expires_at(file)) is not None and ends <= now:
+            state, text = "fault", say("the credentials of this device expired at {at}", at=reading(iso(ends)))
+    except Problem as problem:
+        state, text = "fault", translated(problem)
+    return [Finding("relay", state, text, say("Look at it: lottisync relay doctor"))]
 
 
 def port(running: DaemonStatus | None, *, free: bool) -> Finding:

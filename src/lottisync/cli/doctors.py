@@ -21,8 +21,15 @@ STATES = {
 }
 """How a part stands: the word for it, and its style."""
 PARTS = (
-    *(marked("addresses"), marked("clock"), marked("daemon"), marked("devices"), marked("disk"), marked("encryption")),
-    *(marked("endpoint"), marked("home"), marked("message size"), marked("model"), marked("multicast")),
+    *(marked("addresses"), marked("clock"), marked("credentials"), marked("daemon"), marked("devices"), marked("disk")),
+    *(
+        marked("encryption"),
+        marked("endpoint"),
+        marked("home"),
+        marked("message size"),
+        marked("model"),
+        marked("multicast"),
+    ),
     *(marked("permissions"), marked("port"), marked("relay"), marked("server"), marked("storage"), marked("stores")),
     marked("stream"),
 )

@@ -5,6 +5,7 @@ published, read and deleted. It lies under a name that no device reads.
 """
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from nats.errors import Error as NatsError
 from nats.js.api import DiscardPolicy, StreamInfo
@@ -14,18 +15,25 @@ from lottisync.answers.care import Finding, FindingState
 from lottisync.language import listed, marked, number, say, several, translated
 from lottisync.problem import Problem
 from lottisync.relay.connection import NO_ROOM, Connection, connect, stalled
+from lottisync.relay.credentials import expires_at
 from lottisync.relay.jetstream import JetStream
 from lottisync.relay.server_files import MAX_PAYLOAD
 from lottisync.relay.setting import Setting
 from lottisync.relay.stream import AGE_SECONDS
+from lottisync.store.instant import iso, to_the_minute
 
 DAY_SECONDS = 86_400
 CLOCK_SECONDS = 60
 PATIENCE_SECONDS = 3.0
 """A server says nothing to a request that it does not permit."""
 NEARLY_FULL, FULL = 0.8, 0.95
+EXPIRES_SOON_DAYS = 7
 ADVICE = {
-    "relay-certificate": marked("Give the server's own certificate: lottisync relay set URL --certificate FILE"),
+    "relay-certificate": marked(
+        "Give the server's own certificate, or that of who has signed it: lottisync relay set URL --certificate FILE"
+    ),
+    "relay-certificate-name": marked("Set a URL with a name or address that stands in the server's certificate"),
+    "relay-certificate-date": marked("Give the server a new certificate, if the clock of this machine is right"),
     "relay-without-tls": marked(
         "Let the server use TLS: lottisync relay server-config writes what it needs. Or set a URL with nats://, and "
         "the network between sees the password"
@@ -38,6 +46,9 @@ ADVICE = {
         "Look at the name and password in the URL, or give the file: lottisync relay credentials FILE"
     ),
     "relay-credentials": marked("Give a file that this user can read: lottisync relay credentials FILE"),
+    "relay-credentials-expired": marked(
+        "Ask who runs the server for a new file, and give it: lottisync relay credentials FILE"
+    ),
     "relay-stalled": marked(
         "Look at the server's log and its disk. Make room, and start the server again: it may not go on by itself"
     ),
@@ -60,6 +71,7 @@ async def examine(setting: Setting, tag: bytes, now: Callable[[], int]) -> list[
         return [
             _server(client, setting, now() - begun),
             _encryption(setting),
+            *_credentials(setting, begun),
             _payload(client.max_payload),
             *await _stream(client, setting, tag, now),
         ]
@@ -86,6 +98,16 @@ def _encryption(setting: Setting) -> Finding:
         return Finding("encryption", "good", say("the server is on this machine"), None)
     text = say("the network between sees the password, and when devices speak; never what they say")
     return Finding("encryption", "warning", text, say("Let the server use TLS, and set a URL with tls://"))
+
+
+def _credentials(setting: Setting, now: int) -> list[Finding]:
+    """Until when they are good, if they say so."""
+    if not setting.credentials or (ends := expires_at(Path(setting.credentials))) is None:
+        return []
+    text = say("they expire at {at}", at=to_the_minute(iso(ends)))
+    if ends - now > EXPIRES_SOON_DAYS * DAY_SECONDS * 1000:
+        return [Finding("credentials", "good", text, None)]
+    return [Finding("credentials", "warning", text, say(ADVICE["relay-credentials-expired"]))]
 
 
 def _payload(most: int) -> Finding:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from lottisync.relay.visits import Found
 
 NO_RELAY = marked("No relay is used. Set one: lottisync relay set URL")
+NOT_TOLD = marked(
+    "No word of it could be left at {shown}: a device that comes there alone hears of it from another one"
+)
 PERSON = re.compile(r"\A[A-Za-z][A-Za-z0-9_-]{0,31}\Z")
 PASSWORD_BYTES = 24
 EXISTING = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -36,7 +39,11 @@ def relay(home: str | None, as_json: bool) -> None:
 @relay.command("set")
 @click.argument("url", required=False)
 @click.option("--from", "file", type=EXISTING, help="Read the URL from a file: it may hold a password.")
-@click.option("--certificate", type=EXISTING, help="The certificate that the server shows (PEM). All devices trust it.")
+@click.option(
+    "--certificate",
+    type=EXISTING,
+    help="The certificate that the server shows, or that of who has signed it (PEM). All devices trust it.",
+)
 @click.option("--credentials", type=EXISTING, help="NATS credentials or an NKey, for this device alone.")
 @common
 def set_relay(
@@ -55,11 +62,15 @@ def set_relay(
         raise click.UsageError(say("Give the URL of the relay, or --from FILE."))
     given = setting.parse_url(file.read_text().strip() if file is not None else str(url))
     trusted = setting.parse_certificate(certificate.read_text()) if certificate is not None else ""
+    was = setting.read(terminal.home.space)
     if credentials is not None:
         _use_credentials(terminal, credentials)
     found = setting.write(terminal.home.space, given, os.urandom(16), clock.now(), trusted)
+    told = was is None or was.url == found.url or _word_left(terminal, was)
 
     def shown() -> None:
+        if was is not None and not told:
+            terminal.line(say(NOT_TOLD, shown=was.shown), "yellow")
         terminal.line(
             say("All your devices use {shown} once they hear of it. Their daemons visit it.", shown=found.shown)
         )
@@ -112,10 +123,16 @@ def off(terminal: Terminal) -> None:
     """
     from lottisync.relay import setting
 
-    was = setting.remove(terminal.home.space, clock.now())
-    terminal.emit(
-        Relay(None, []), lambda: terminal.line(say("No relay is used any more.") if was else say("No relay was used."))
-    )
+    was = setting.read(terminal.home.space)
+    setting.remove(terminal.home.space, clock.now())
+    told = was is None or _word_left(terminal, was)
+
+    def shown() -> None:
+        terminal.line(say("No relay is used any more.") if was is not None else say("No relay was used."))
+        if was is not None and not told:
+            terminal.line(say(NOT_TOLD, shown=was.shown), "yellow")
+
+    terminal.emit(Relay(None, []), shown)
 
 
 @relay.command()
@@ -268,8 +285,8 @@ def _answer(used: Setting | None, found: "Found | None" = None) -> Relay:
     return Relay(used.shown, peers, used.credentials or None, storage)
 
 
-def _visit(terminal: Terminal, used: Setting) -> "Found":
-    """Read what lies there; the daemon is the one that publishes."""
+def _visit(terminal: Terminal, used: Setting, *, publish: bool = False) -> "Found":
+    """Read what lies there. Where a daemon runs, it is the one that publishes."""
     import anyio
 
     from lottisync.relay.visits import Visits
@@ -277,6 +294,18 @@ def _visit(terminal: Terminal, used: Setting) -> "Found":
     visits = Visits(terminal.home, os.urandom, lambda code, sentence: terminal.line(translated(sentence), "yellow"))
 
     async def visit() -> "Found":
-        return await visits.once(used, publish=False)
+        return await visits.once(used, publish=publish)
 
     return anyio.run(visit)
+
+
+def _word_left(terminal: Terminal, was: Setting) -> bool:
+    """Whether devices that come to this relay alone hear there that it is left (RELAY-1244). A daemon says it."""
+    from lottisync.daemon.status import read_status
+
+    if read_status(terminal.home) is None:
+        try:
+            _visit(terminal, was, publish=True)
+        except Exception:  # noqa: BLE001 - a library of another's raises what it likes, and this device has left
+            return False
+    return True

@@ -14,17 +14,22 @@ from typing import Any
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
+from nats.errors import NoServersError
 from nats.js.errors import APIError
 
+from lottisync.device import clock
 from lottisync.problem import Problem, Sentence
-from lottisync.relay.credentials import form_of
+from lottisync.relay.credentials import expires_at, form_of
 from lottisync.relay.setting import Setting
+from lottisync.store.instant import iso, to_the_minute
 
 # At the end of every connection with TLS asyncio warns of how its own streams, which nats-py uses, end.
 logging.getLogger("asyncio").addFilter(lambda record: "eof_received" not in str(record.msg))
 CONNECT_SECONDS = 5
 NO_ROOM = (10_002, 10_023, 10_047, 10_049, 10_077)
 """Error codes: the server or the account has no room, no file can be written, the stream has its most bytes."""
+OF_ANOTHER_NAME, OUT_OF_DATE = (62, 64), (9, 10)
+"""What OpenSSL says of a certificate: host or address do not match; not valid yet, or no more."""
 
 
 class Connection(Client):
@@ -106,15 +111,34 @@ def unusable(setting: Setting, error: BaseException, refused: str = "") -> Probl
     reason: str = refused or str(error).strip().removeprefix("nats: ") or type(error).__name__
     code = "relay-unreachable"
     if isinstance(error, ssl.SSLError):
-        code, reason = "relay-certificate", error.reason or Sentence("TLS failed")
-        if isinstance(error, ssl.SSLCertVerificationError):
-            reason = Sentence("its certificate is not valid here: {why}", why=error.verify_message)
+        code, reason = _untrusted(error)
     elif "authorization violation" in reason.lower():
-        code = "relay-refused-us"
-        reason = Sentence("the server does not accept the name, password or credentials")
+        code, reason = _not_accepted(setting)
+    elif isinstance(error, NoServersError):
+        reason = Sentence("no server answers there")
     elif refused:
         code = "relay-not-permitted"
     return _unusable(setting, code, reason)
+
+
+def _untrusted(error: ssl.SSLError) -> tuple[str, str]:
+    """A certificate that is not known here is given by a person; one for another name, or out of date, is not."""
+    if not isinstance(error, ssl.SSLCertVerificationError):
+        return "relay-certificate", error.reason or Sentence("TLS failed")
+    code = "relay-certificate"
+    if error.verify_code in OF_ANOTHER_NAME:
+        code = "relay-certificate-name"
+    elif error.verify_code in OUT_OF_DATE:
+        code = "relay-certificate-date"
+    return code, Sentence("its certificate is not valid here: {why}", why=error.verify_message.rstrip("."))
+
+
+def _not_accepted(setting: Setting) -> tuple[str, str]:
+    expired = expires_at(Path(setting.credentials)) if setting.credentials else None
+    if expired is not None and expired <= clock.now():
+        at = to_the_minute(iso(expired))
+        return "relay-credentials-expired", Sentence("the credentials of this device expired at {at}", at=at)
+    return "relay-refused-us", Sentence("the server does not accept the name, password or credentials")
 
 
 def _unusable(setting: Setting, code: str, reason: str) -> Problem:
@@ -142,8 +166,10 @@ def stalled(setting: Setting, error: BaseException, refused: str = "") -> Proble
 
 
 def _tls(setting: Setting) -> dict[str, Any]:
-    """Verified against the certificate in the setting, or against those that this machine trusts."""
+    """Verified against the certificate in the setting, or against those that this machine trusts. One that a person
+    has given is enough, no matter who has signed it (RELAY-1241)."""
     context = ssl.create_default_context(cadata=setting.certificate or None)
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return {"tls": context} if setting.url.startswith("tls://") else {}
 
@@ -152,6 +178,6 @@ def _credentials(setting: Setting) -> dict[str, Any]:
     if not setting.credentials:
         return {}
     file = Path(setting.credentials)
-    if form_of(file) == "nkey":
+    if form_of(file, hint="relay-doctor") == "nkey":
         return {"nkeys_seed": str(file)}
     return {"user_credentials": str(file)}

@@ -8,6 +8,7 @@ what the server recognises a repetition by. nats-py runs on asyncio alone, so th
 """
 
 import asyncio
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -29,7 +30,7 @@ from lottisync.relay import stream
 from lottisync.relay.connection import NO_ROOM, Connection, connect, stalled
 from lottisync.relay.deletion import Purge
 from lottisync.relay.header import LANE_BYTES, Name
-from lottisync.relay.lane import Moved, Publication, taken
+from lottisync.relay.lane import Moved, Publication
 from lottisync.relay.setting import Setting
 from lottisync.relay.trial import Trial
 
@@ -217,25 +218,26 @@ class JetStream:
         return None
 
     async def put(self, publication: Publication) -> None:
-        """Raises `Moved`, and `Problem` for a relay that is full, or that holds something else under this name: for two
-        minutes it takes a message for a repetition by its id alone, no matter who has published it (RELAY-572)."""
-        name = publication.name
-        subject = self._subject(name.lane, name.channel)
-        done = await self._published(subject, publication, self._ends.get(subject, 0))
-        self._ends[subject] = max(done.seq, self._ends.get(subject, 0))
-        position = _Position(subject, done.seq)
-        if done.duplicate and await self._stored(position) != publication.data:
-            raise taken()
-        self._positions[name] = position
+        """Raises `Moved`, and `Problem` for a relay that is full. For two minutes a server takes a message for a
+        repetition by its id alone, no matter who has published it. If it holds something else under that id, the
+        message is published under one that nobody could guess (RELAY-572, RELAY-1240)."""
+        name, subject = publication.name, self._subject(publication.name.lane, publication.name.channel)
+        if await self._holds(self._positions.get(name), publication):
+            return
+        last, ident = self._ends.get(subject, 0), f"{name.lane.hex()}-{name.channel}-{name.number}"
+        done = await self._published(subject, publication, last, ident)
+        if done.duplicate and not await self._holds(_Position(subject, done.seq), publication):
+            done = await self._published(subject, publication, last, f"{ident}.{secrets.token_hex(8)}")
+        self._ends[subject] = max(done.seq, last)
+        self._positions[name] = _Position(subject, done.seq)
 
-    async def _published(self, subject: str, publication: Publication, last: int) -> PubAck:
+    async def _holds(self, position: _Position | None, publication: Publication) -> bool:
+        return position is not None and await self._stored(position) == publication.data
+
+    async def _published(self, subject: str, publication: Publication, last: int, ident: str) -> PubAck:
         """Stored only if `last` is still the subject's last message. A server that says a lower number has lost that
         one, or has lost count (RELAY-1183): nothing newer lies there in either case."""
-        lane, channel, number = publication.name
-        headers = {
-            "Nats-Msg-Id": f"{lane.hex()}-{channel}-{number}",
-            "Nats-Expected-Last-Subject-Sequence": str(last),
-        }
+        headers = {"Nats-Msg-Id": ident, "Nats-Expected-Last-Subject-Sequence": str(last)}
         try:
             return await self._context.publish(subject, publication.data, stream=self._stream, headers=headers)
         except APIError as error:
@@ -248,7 +250,7 @@ class JetStream:
                 raise
             if (said := _number_at_the_end(error.description)) is None or said >= last:
                 raise Moved from None
-        return await self._published(subject, publication, said)
+        return await self._published(subject, publication, said, ident)
 
     async def purge(self, purge: Purge) -> None:
         """Message by message: where a whole subject is purged, a server leaves out of a list that another device is
@@ -308,7 +310,8 @@ def _number_at_the_end(said: str | None) -> int | None:
 def _name(subject: str, ident: str) -> Name | None:
     """Which message it is, as the relay says; None for one that is not ours."""
     tokens, (lane, _, rest) = subject.split("."), ident.partition("-")
-    channel, _, number = rest.rpartition("-")
+    channel, _, end = rest.rpartition("-")
+    number, _, _ = end.partition(".")
     if len(tokens) < 5 or tokens[3] != lane or ".".join(tokens[4:]) != channel or not number.isdecimal():
         return None
     if len(lane) != 2 * LANE_BYTES or len(number) > 16:

@@ -36,7 +36,8 @@ def taken() -> Problem:
     """Another client publishes in a channel of this device, and does not stop."""
     return Problem(
         "relay-taken",
-        "somebody has put another message in the place of this device's next one at the relay. It is tried again",
+        "somebody puts other messages in the place of this device's next one at the relay. If it goes on, give the "
+        "relay a new password",
     )
 
 
