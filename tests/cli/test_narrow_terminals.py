@@ -2,6 +2,7 @@
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -21,7 +22,7 @@ BREAD = "Rye bread für die Großmutter, gebacken nach dem Rezept aus dem alten 
 RICE = "お米を買う、来週の火曜日までに近所の皆さんから頼まれたものも全部まとめて買ってくる"
 ITEM = "Look into the fridge, and into the cellar behind the shelves with the jars"
 PLACE = "The laptop on the desk in the study, second floor"
-PROPOSALS = (
+PROPOSALS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("update_task_estimate", {"minutes": 120, "rationale": "It takes longer than an hour on every Friday afternoon."}),
     ("set_task_title", {"title": f"{MILK} and Friday"}),
     *(("add_checklist_item", {"title": f"{title}: {ITEM}"}) for title in ("Bottles", "Money", "Bags")),

@@ -14,13 +14,14 @@ import anyio
 import click
 
 from lottisync.agents import agent as agents
-from lottisync.agents import run_log, task_agent
+from lottisync.agents import creation, run_log
 from lottisync.agents.budget import LEAST_TOKENS, MOST_TOKENS
 from lottisync.agents.run_key import user_initiated
 from lottisync.agents.spending import MOST_A_DAY
 from lottisync.agents.types import Agent
 from lottisync.answers.agents import TimerSet, Woken
 from lottisync.cli import completion
+from lottisync.cli.acts import this_terminal
 from lottisync.cli.agent_pages import agent_of, list_agents, log, report, show
 from lottisync.cli.agent_sending import attended, choose_model, limit, never_send, sent, turn_off, turn_on
 from lottisync.cli.dates import MORNING, moment
@@ -73,10 +74,11 @@ def create(terminal: Terminal, task_id: str, name: str, model: str | None) -> No
     home = terminal.home
     with home.journal.reading() as reader:
         task = finding.resolve(reader, task_id, "task")
-    ident = task_agent.create_task_agent(
+    ident = creation.create(
         home.journal,
         home.agent,
         task,
+        this_terminal(),
         name=name,
         home_device=home.key.device_id,
         model=model_named(model, os.environ),

@@ -22,6 +22,7 @@ HINTS = {
     "daemon": "Start one: lottisync daemon",
     "daemon-or-wait": "Leave out --no-wait, or start one: lottisync daemon",
     "devices": "See: lottisync devices",
+    "end-agent": "To end it: lottisync agent destroy {which}",
     "invite-again": "Make a new one: lottisync pair --invite",
     "invitations": "See: lottisync pair --invitations",
     "format": "A checklist is read with --markdown, a table with --csv: lottisync import --help",
