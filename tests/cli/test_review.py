@@ -277,7 +277,7 @@ def test_cli13_a_title_cannot_pass_for_something_else_on_the_screen(desk: Desk) 
         + desk.type("show", desk.name())
         + desk.type("show", desk.name(1))
         + desk.type("ledger")
-        + desk.type("-i")
+        + desk.type("-i", keys=["q"])
     )
     assert not {sign for sign in shown if not sign.isprintable()} - {"\n"}
     assert "Rye␛[2K" in shown
@@ -835,6 +835,75 @@ def test_rev414_what_changes_while_it_is_on_the_screen_is_shown_before_a_no(desk
     assert "not as it was shown" in shown
     assert "75 → 60" in shown
     assert [one["outcome"] for one in desk.ask("ledger")] == ["rejected"]
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("C", "category 'Private things'"), ("de", "Kategorie 'Private things'")]
+)
+def test_rev_1092_an_item_in_a_category_that_is_not_allowed_names_it(desk: Desk, language: str, words: str) -> None:
+    """REV-1092: the page showed the 36 characters of the task's id. The answer to the model has no titles."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    name = desk.name()
+    with desk.home.journal.transaction(clock.now(), HIGH) as tx:
+        tx.put("private", "category", {"name": "Private things"})
+    desk.edit(categoryId="private")
+    for said in (
+        desk.type(language=language),
+        desk.type("show", name, language=language),
+        desk.type("confirm", name, code=1, language=language),
+    ):
+        assert words in said
+        assert "'Bake bread'" in said
+        assert "t1:" not in said
+    answer = wake_on(desk.home.journal, desk.home.agent, run="r2").queue(
+        "set_task_title", {"title": "Rye"}, clock.now()
+    )
+    assert "task t1: the agent is not allowed in its category" in answer
+    assert "Private" not in answer
+    desk.edit(categoryId="forgotten")
+    assert "its category" in desk.type()
+
+
+def test_rev_1090_where_nobody_can_answer_one_by_one_is_refused(desk: Desk) -> None:
+    """REV-1090: with an empty input it ended well, and had decided nothing."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    assert "nobody is here to answer" in desk.type("-i", code=2)
+    assert "review confirm NAME" in desk.type("-i", code=2)
+    desk.type("-i", keys=["q"])
+    assert desk.name()
+
+
+def test_rev_1090_a_closed_input_is_an_input_without_answers(desk: Desk) -> None:
+    desk.propose("update_task_estimate", {"minutes": 60})
+    call = [sys.executable, "-m", "lottisync", "review", "-i", "--home", str(desk.home.path)]
+    done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *call], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done
+    assert done.stderr.startswith("lottisync: nobody is here to answer")
+
+
+def test_rev_1091_several_verdicts_are_taken_back_in_one_call(desk: Desk) -> None:
+    """REV-1091, REV-82: names and ranges; each item has its line, also the one that cannot be done."""
+    desk.propose("add_multiple_checklist_items", {"items": [{"title": title} for title in "ABCD"]})
+    desk.propose("update_task_estimate", {"minutes": 60}, "r2")
+    first, *_, fourth, estimate = (item["name"] for one in desk.ask() for item in one["items"])
+    names = f"{first}-2"
+    desk.type("confirm", names)
+    desk.type("reject", estimate)
+    said = desk.type("undo", names, fourth, estimate, code=1).splitlines()
+    assert [line.partition("  ")[0] for line in said] == ["undone"] * 3 + ["could not be done", "undone"]
+    assert [line.split("  ")[1] for line in said][-2:] == [fourth, estimate]
+    assert [item.title for item in desk.page.items] == ["Flour"]
+    assert [one["result"] for one in desk.ask("undo", names)] == ["already"] * 3
+    assert "has no item" in desk.type("undo", f"{first}-9", code=1)
+
+
+def test_rev_1091_what_others_build_on_is_taken_back_after_them(desk: Desk) -> None:
+    """REV-1091, REV-116: in whichever order they are named."""
+    desk.propose("create_follow_up_task", {"title": "Buy salt", "relation": "has_follow_up"})
+    names = [item["name"] for one in desk.ask() for item in one["items"]]
+    assert len(names) == 2
+    assert {one["result"] for one in desk.ask("confirm", *names)} == {"applied"}
+    assert [one["result"] for one in desk.ask("undo", *names)] == ["undone"] * len(names)
 
 
 def test_rev87_the_page_of_a_task_shows_its_proposals_as_review_does(desk: Desk) -> None:

@@ -82,12 +82,78 @@ def test_cli_140_the_list_says_what_was_done_and_what_became_of_it(home: Path) -
     ] == [
         (3, "here", "took back (due 2026-12-01: Buy milk)", None),
         (2, "here", "due 2026-12-01: Buy milk", 3),
-        (1, "here", "added: Buy milk, Todos, bottles", None),
+        (1, "here", "added: Buy milk", None),
     ]
     assert "taken back by 3" in run_here("undo", "--list", home=home).out
     assert "there is no act 9" in refused(home, "undo", "9")
     assert "To do it again: lottisync undo 3" in refused(home, "undo", "2")
     refused(home, "undo", "2", "--list", code=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("task done bread", "done: Bake bread"),
+        ("task label add milk shop", "labelled shop: Buy milk"),
+        ("task label add milk Buy", "labelled Buy: Buy milk"),
+        ("task category milk household", "in household: Buy milk"),
+        ("task item add milk money bag", "2 items added: money, bag"),
+        ("task add Rice --item bag", "added: Rice"),
+        ("task link milk blocks bread", "blocks 'Bake bread': Buy milk"),
+        ("task time start milk", "timer started: Time spent"),
+        ("task done milk bread", "done: Buy milk, Bake bread"),
+        ("task add A", "added: A"),
+    ],
+)
+def test_cli_1093_an_act_names_each_thing_once(home: Path, words: str, said: str) -> None:
+    """CLI-1093: "done: Alpha, Alpha, Todos" was a task that repeats, the next one, and its checklist."""
+    call(home, "task", "add", "Bake bread", "--item", "flour", "--due", "2099-01-05")
+    call(home, "task", "repeat", "bread", "weekly")
+    call(home, *words.split())
+    assert call(home, "undo", "--list")["acts"][0]["text"] == said
+    assert run_here("undo", home=home).out.endswith(f"  {said}\n")
+
+
+def test_cli_1094_the_creation_of_an_agent_is_taken_back(home: Path) -> None:
+    """CLI-1094: `undo` passed over it, and took back what was done before."""
+    call(home, "agent", "create", "milk")
+    call(home, "agent", "create", "milk")
+    taken = run_here("undo", home=home)
+    assert taken.out == "Took back 2  agent created: Buy milk\n"
+    assert call(home, "agent", "list")["agents"][0]["lifecycle"] == "destroyed"
+    assert "lottisync agent create" in refused(home, "undo", "3")
+    assert call(home, "undo")["undone"]["text"] == "added: Buy milk"
+
+
+def test_cli_145_verdicts_of_several_calls_that_are_taken_back_in_one(tmp_path: Path) -> None:
+    """CLI-145, REV-1091: what `review undo` took back is not taken back once more."""
+    desk = Desk(tmp_path / "home")
+    home = desk.home.path
+    desk.propose("add_multiple_checklist_items", {"items": [{"title": title} for title in ("Milk", "Eggs", "Salt")]})
+    first, second, third = (item["name"] for one in call(home, "review")["sets"] for item in one["items"])
+    call(home, "review", "defer", first)
+    call(home, "review", "confirm", first, second)
+    call(home, "review", "reject", third)
+    call(home, "review", "undo", third, first, second)
+    listed = [(act["text"], act["undoneBy"] is not None) for act in call(home, "undo", "--list")["acts"]]
+    assert sorted(listed[-3:]) == [
+        ("confirmed: 2 proposals", True),
+        ("put off: 1 proposal", False),
+        ("rejected: 1 proposal", True),
+    ]
+
+
+def test_cli_1095_an_agent_that_has_worked_stays(home: Path) -> None:
+    """CLI-1095, CLI-430: and the answer names the command that ends it."""
+    call(home, "agent", "create", "milk")
+    call(home, "agent", "pause", "milk")
+    said = refused(home, "undo")
+    assert said.startswith(
+        "lottisync: Laura is not as it was created. Nothing was taken back. To end it: lottisync agent"
+    )
+    call(home, *said.rpartition("lottisync ")[2].split(), "--yes")
+    call(home, "undo")
+    assert call(home, "undo")["undone"]["text"] == "added: Buy milk"
 
 
 def test_cli_142_another_terminal_has_its_own(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,15 @@ No other file outside the command line and the web pages names a command; a test
 same library has its own hints."""
 
 import errno
+import re
 import shlex
 from collections.abc import Iterable
 
 from lottisync.device.absence import Away, shown_away
 from lottisync.language import marked, say, translated
 from lottisync.problem import Problem
+
+_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}")
 
 HINTS = {
     "acts": "See: lottisync undo --list",
@@ -23,6 +26,7 @@ HINTS = {
     "daemon": "Start one: lottisync daemon",
     "daemon-or-wait": "Leave out --no-wait, or start one: lottisync daemon",
     "devices": "See: lottisync devices",
+    "end-agent": "To end it: lottisync agent destroy {which}",
     "invite-again": "Make a new one: lottisync pair --invite",
     "invitations": "See: lottisync pair --invitations",
     "format": "A checklist is read with --markdown, a table with --csv: lottisync import --help",
@@ -70,7 +74,13 @@ def with_hint(problem: Problem) -> str:
     said = translated(problem)
     if not problem.hint:
         return said
-    return f"{said}. {say(HINTS[problem.hint], **problem.arguments)}"
+    named = {name: _shortened(held) for name, held in problem.arguments.items()}
+    return f"{said}. {say(HINTS[problem.hint], **named)}"
+
+
+def _shortened(held: object) -> object:
+    """An id as the pages print it, and commands take it; anything else as it is."""
+    return held[-8:] if isinstance(held, str) and _ID.fullmatch(held) else held
 
 
 def hints_of(problems: Iterable[Problem]) -> list[str]:

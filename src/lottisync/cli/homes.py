@@ -9,6 +9,7 @@ import click
 
 from lottisync.answers.devices import Copy, Made, Overview, Peer, StoresMade, UnfinishedVerdict
 from lottisync.cli.attention import show_attention
+from lottisync.cli.columns import Cell
 from lottisync.cli.hints import HINTS, away_text, event_text, hints_of, refusal_hint, with_hint
 from lottisync.cli.invitations import invitation_line
 from lottisync.cli.terminal import Terminal, common, short, waits_for_you
@@ -310,14 +311,12 @@ def _received(round_: Receiving) -> str:
 
 
 def _peer_row(peer: Peer) -> tuple[Any, ...]:
-    from rich.text import Text
-
     if peer.diverged:
-        state = Text(say("differs in {diverged}", diverged=", ".join(peer.diverged)), "bold red")
+        state = Cell(say("differs in {diverged}", diverged=", ".join(peer.diverged)), "bold red")
     elif peer.connected:
-        state = Text(say("in step"), "green") if peer.in_step else Text(say("syncing"), "yellow")
+        state = Cell(say("in step"), "green") if peer.in_step else Cell(say("syncing"), "yellow")
     else:
-        state = Text(say("away"), "dim")
+        state = Cell(say("away"), "dim")
     lacks = sum((peer.lacks or {}).values())
     notes = [several("lacks {count} change", "lacks {count} changes", lacks)] if lacks else []
     if peer.holds_back:

@@ -30,20 +30,26 @@ DAY_MILLIS = 86_400_000
 
 
 class Keys:
-    """What the person answers: in a terminal one key a decision, without Enter; from a pipe a line each."""
+    """What the person answers: in a terminal one key a decision, without Enter; from a pipe a line each. `heard` says
+    whether there was an answer."""
+
+    def __init__(self) -> None:
+        self.heard = sys.stdin is not None and sys.stdin.isatty()
 
     def key(self) -> str:
         """The next key; `q` at the end of the input."""
-        if not sys.stdin.isatty():
-            return self.line("q").strip()[:1].lower()
+        if sys.stdin is None or not sys.stdin.isatty():
+            typed = "" if sys.stdin is None else sys.stdin.readline()
+            self.heard |= bool(typed)
+            return (typed or "q").strip()[:1].lower()
         try:
             return click.getchar().lower() or "q"
         except EOFError:
             return "q"
 
-    def line(self, at_end: str = "") -> str:
+    def line(self) -> str:
         """A line of text, without its end."""
-        return (sys.stdin.readline() or at_end).rstrip("\n")
+        return sys.stdin.readline().rstrip("\n")
 
 
 def go_through(terminal: Terminal, task_id: str | None) -> None:
@@ -63,6 +69,12 @@ def go_through(terminal: Terminal, task_id: str | None) -> None:
             break
         failed |= answer == "failed"
         index = max(index - 1, 0) if answer == "b" else index + 1
+    if open_items and not keys.heard:
+        raise Usage(
+            "nobody-answers",
+            "nobody is here to answer, so nothing was decided. Run it in a terminal, or decide by name: "
+            "lottisync review confirm NAME",
+        )
     if failed:
         raise click.exceptions.Exit(1)
 

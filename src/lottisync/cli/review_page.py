@@ -11,9 +11,10 @@ from lottisync.cli.times import local
 from lottisync.device import clock
 from lottisync.entities.entity import DELETED_AT
 from lottisync.journal import words
+from lottisync.journal.obstacles import in_titles
 from lottisync.journal.task_action import ITEM, TASK
 from lottisync.journal.toolbox import ACTIONS
-from lottisync.language import say, several, spoken, translated
+from lottisync.language import say, several, spoken
 from lottisync.review.action import FieldChange, Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import StaleField
@@ -34,13 +35,13 @@ def show_sets(terminal: Terminal, sets: list[SetView]) -> None:
         terminal.line(_heading(one), "bold")
         names = max((len(item.name) for item in one.items), default=0)
         for item in one.items:
-            terminal.pieces(_row(item, names))
+            terminal.pieces(_row(terminal, item, names))
             _show_ground(terminal, item, " " * names)
 
 
-def _row(item: ItemView, names: int) -> Parts:
+def _row(terminal: Terminal, item: ItemView, names: int) -> Parts:
     """`k7f2.3  Set estimate to 60 minutes  30 → 60  changed since`."""
-    shown = (_summary(item), _change(item), _state(item))
+    shown = (_summary(item), _change(item), _state(terminal, item))
     return [Cell(item.name.ljust(names), "dim"), *(part for each in shown if any(each) for part in ("  ", *each))]
 
 
@@ -98,7 +99,7 @@ def _before_and_after(item: ItemView, change: FieldChange, *, named: bool = Fals
     return [*parts, Cell(words.value(change.path, change.after), "green")]
 
 
-def _state(item: ItemView) -> Parts:
+def _state(terminal: Terminal, item: ItemView) -> Parts:
     if item.contested:
         return [Cell(word("contested"), "bold red")]
     if item.stale:
@@ -108,7 +109,7 @@ def _state(item: ItemView) -> Parts:
     if item.satisfied:
         return [Cell(say("already so"), "dim")]
     if item.error:
-        return [Cell(translated(item.error), "red")]
+        return [Cell(_obstacle(terminal, item.error), "red")]
     if item.expired:
         return [Cell(word("expired"), "dim")]
     if item.order_unknown:
@@ -120,6 +121,14 @@ def _state(item: ItemView) -> Parts:
     return [Cell("" if item.status == "pending" else word(item.status), "dim")]
 
 
+def _obstacle(terminal: Terminal, sentence: str) -> str:
+    """Why something cannot be done, or what else there is to say, with titles in place of ids."""
+    if not sentence:
+        return ""
+    with terminal.home.journal.reading() as reader:
+        return in_titles(reader, sentence)
+
+
 def show_item(terminal: Terminal, item: ItemView) -> None:
     """All that would be written, why, and what it cites: what a person decides on."""
     terminal.line(f"{item.agent_name}  {item.task_title}", "dim")
@@ -128,10 +137,11 @@ def show_item(terminal: Terminal, item: ItemView) -> None:
         terminal.pieces(["  ", *_before_and_after(item, change, named=len(item.changes) > 1)])
     _show_ground(terminal, item)
     _show_stale(terminal, item.stale_fields)
-    state = _state(item)
+    state = _state(terminal, item)
     if any(state):
         terminal.pieces(["  ", *state])
-    terminal.line(f"  {item.tool} {msgspec.json.encode(item.args).decode()}  {item.name}", "dim")
+    args = msgspec.json.format(msgspec.json.encode(item.args), indent=0).decode()  # with spaces, for narrow terminals
+    terminal.line(f"  {item.tool} {args}  {item.name}", "dim")
 
 
 def show_outcomes(terminal: Terminal, outcomes: list[Outcome], inbox: Inbox, before: Iterable[ItemView]) -> None:
@@ -146,7 +156,7 @@ def show_outcomes(terminal: Terminal, outcomes: list[Outcome], inbox: Inbox, bef
         item = inbox.item(outcome.item, now)
         named = shown.get(item.id, item)
         said = f"{word(outcome.result)}  {item.name}  {named.task_title}: {_took_effect(terminal, outcome, named)}"
-        terminal.line(f"{said}  {translated(outcome.message)}".rstrip(), style)
+        terminal.line(f"{said}  {_obstacle(terminal, outcome.message)}".rstrip(), style)
         if outcome.view is not None:
             show_item(terminal, item)
         else:

@@ -295,16 +295,17 @@ def _moment(when: str) -> int:
 
 
 @review.command("undo")
-@click.argument("item", metavar="ITEM", shell_complete=completion.proposals)
+@click.argument("items", metavar="ITEM...", nargs=-1, required=True, shell_complete=completion.proposals)
 @common
-def undo(terminal: Terminal, item: str) -> None:
+def undo(terminal: Terminal, items: tuple[str, ...]) -> None:
     """Take your verdict on ITEM back. Fields that were written since stay as they are.
 
     \b
     lottisync review undo k7f2.3
+    lottisync review undo k7f2.0-2 k7f2.5
     """
-    found = find(terminal, item)
-    _report(terminal, [found], [verdicts_of(terminal).undo(found.id, clock.now())])
+    found = find_all(terminal, items)
+    _report(terminal, found, verdicts_of(terminal).undo_selected([item.id for item in found], clock.now()))
 
 
 @review.command("keep")

@@ -1,7 +1,6 @@
 """`task list`: a page of the tasks, filtered and sorted."""
 
 import sys
-import textwrap
 from collections.abc import Sequence
 from datetime import date
 from typing import Any
@@ -157,10 +156,8 @@ def _show_wide(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> None
 
 
 def _show_narrow(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> None:
-    width = terminal.width()
     for t in page.lines:
-        for line in textwrap.wrap(t.title, width) or [""]:
-            terminal.line(line)
+        terminal.line(t.title)
         facts = [short(t.id), t.priority, t.due or "", "" if t.status == "OPEN" else translated(words.status(t.status))]
         facts += [minutes(t.estimate)]
         facts += (
@@ -169,5 +166,4 @@ def _show_narrow(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> No
             else []
         )
         late = t.due is not None and t.due < now
-        for line in textwrap.wrap("  ".join(filter(None, facts)), width - 2):
-            terminal.line(f"  {line}", "red" if late else "dim")
+        terminal.line(f"  {'  '.join(filter(None, facts))}", "red" if late else "dim", further="  ")

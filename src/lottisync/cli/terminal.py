@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from lottisync.cli.columns import NARROW, Cell, blocks, widths
+from lottisync.cli.columns import NARROW, Cell, blocks, fold, widths
 from lottisync.cli.options import asked, default_path, everywhere, speak_to
 from lottisync.cli.output import answer_line, drop, writing
 from lottisync.daemon.home import TaskHome
@@ -82,23 +82,28 @@ class Terminal:
         with writing():
             answer_line(answer)
 
-    def line(self, text: Any = "", style: str | None = None) -> None:
-        """A line for people, `text` (or rich `Text`) taken literally; nothing with `--json`."""
-        if not self.as_json:
-            with writing():
-                if drawn():
-                    self.console.print(_literal(text, style or ""))
-                else:
-                    sys.stdout.write(f"{one_line(str(text))}\n")
+    def line(self, text: str = "", style: str | None = None, *, further: str | None = None) -> None:
+        """A line for people, `text` taken literally; nothing with `--json`. Under 72 columns it is folded, and each
+        further line begins with `further`."""
+        self.pieces([Cell(text, style) if style else text], further)
 
-    def pieces(self, parts: Iterable[str]) -> None:
+    def pieces(self, parts: Sequence[str], further: str | None = None) -> None:
         """A line of several parts, each a text or a `Cell`."""
+        if self.as_json:
+            return
+        width = self.width()
+        lines = fold([_shown(part) for part in parts], width, further) if width < NARROW else [parts]
+        with writing():
+            for each in lines:
+                self._write(each)
+
+    def _write(self, parts: Sequence[str]) -> None:
         if not drawn():
-            self.line("".join(parts))
+            sys.stdout.write(f"{one_line(''.join(parts))}\n")
             return
         from rich.text import Text
 
-        self.line(Text.assemble(*((part, part.style if isinstance(part, Cell) else "") for part in parts)))
+        self.console.print(Text.assemble(*map(_literal, parts)))
 
     def fact(self, label: str, text: object, style: str | None = None) -> None:
         """A line of a page with a label before it, which is a message."""
@@ -118,7 +123,7 @@ class Terminal:
         which no line of our own begins."""
         first, *rest = lines(text)
         for line in (head + first, *(MARGIN + line for line in rest)):
-            self.line(line)
+            self.line(line, further=MARGIN)
 
     def markup(self, text: str) -> None:
         """A line for people in rich's markup; never with text that came from outside."""
@@ -128,7 +133,7 @@ class Terminal:
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
         """A table; a heading is a message, or empty. Where all are empty, there is no line of them. Cells are text,
-        taken literally, a `Cell`, or rich `Text`. In a pipe, and for very many rows, the columns are only aligned:
+        taken literally, or a `Cell`. In a pipe, and for very many rows, the columns are only aligned:
         drawing ten thousand rows takes seconds. Where the rows do not fit, each takes lines of its own."""
         columns = [say(each) if each else "" for each in columns]
         listed = list(rows)
@@ -293,16 +298,17 @@ def remote_address(text: str, *, what: str) -> "Address":
         raise Usage("bad-address", "{what}: {error}", what=what, error=error) from None
 
 
-def _literal(text: Any, style: str = "") -> Any:
+def _shown(part: str) -> str:
+    """A part of a line as people see it, before it is measured."""
+    return Cell(one_line(part), part.style) if isinstance(part, Cell) else one_line(part)
+
+
+def _literal(text: Any) -> Any:
     """Rich `Text` of what may come from outside, as one line: a model must not choose what a person sees beside its
     proposal (CLI-13)."""
     from rich.text import Text
 
-    if isinstance(text, Cell):
-        style = text.style
-    literal = text.copy() if isinstance(text, Text) else Text(str(text), style=style)
-    literal.plain = one_line(literal.plain)  # sign by sign, so that the styles stay where they are
-    return literal
+    return Text(one_line(str(text)), style=text.style if isinstance(text, Cell) else "")
 
 
 def cut(text: str, columns: int) -> str:

@@ -4,6 +4,7 @@ from typing import Literal
 
 import click
 
+from lottisync.agents import creation
 from lottisync.answers.stores import ActDone, Acts, TakenBack
 from lottisync.cli.acts import this_terminal
 from lottisync.cli.terminal import Terminal, common
@@ -92,6 +93,8 @@ def _take_back(terminal: Terminal, act: Act) -> int:
     from lottisync.review.verdict import Verdicts
 
     home, now = terminal.home, clock.now()
+    if creation.is_creation(home.agent, act):
+        return creation.take_back(home.journal, home.agent, act, now, this_terminal())
     names = device_names(home)
 
     def writer(stamp: Stamp) -> str:

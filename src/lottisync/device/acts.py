@@ -8,7 +8,7 @@ each register held before. An entity that the act made has no "before".
 what is noted here; that is an act, too.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ import msgspec
 from lottisync import wording
 from lottisync.entities.entity import HIGH
 from lottisync.problem import Problem, Sentence
-from lottisync.store import overwritten
+from lottisync.store import overwritten, tables
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Document, Reader
 from lottisync.store.store import Store
@@ -144,7 +144,7 @@ def note_act(tx: Transaction, begun: int, place: str, said: str, undoes: Act | N
     written = overwritten.written_by(tx, *dots.bindings)
     idents = [ident for ident, _, _ in written]
     if undoes is None:
-        said = said_of(_sentence(said), _titles(tx, idents))
+        said = said_of(_sentence(said), _titles(tx, idents, said))
     ((number,),) = tx.execute(
         """insert into acts (at, place, said, host, first, last, feed, undoes, redo, about)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?, '[]') returning n""",
@@ -195,17 +195,43 @@ def _before(tx: Transaction, ident: str, dots: _Range) -> str | None:
     return msgspec.json.encode(was).decode()
 
 
-def _titles(reader: Reader, idents: list[str]) -> Sentence | str:
-    shown = ", ".join(_title(reader, ident) for ident in idents[:NAMED])
-    more = len(idents) - NAMED
+def _titles(reader: Reader, idents: list[str], said: str) -> Sentence | str:
+    """What an act was done to, each thing once: without what belongs to something that is named, and without what
+    `said` names already."""
+    owners = _owners(reader, idents)
+    roots = [ident for ident in idents if owners.get(ident) in (None, ident) or owners[ident] not in owners]
+    known = _values(said) if len(roots) > 1 else set[str]()
+    titles, title = list[str](), ""
+    while roots and len(titles) < NAMED:
+        ident = roots.pop(0)
+        title = _title(reader, ident, owners.get(ident))
+        titles += [title] if title not in {*titles, *known} else []
+    shown, more = ", ".join(titles) or title, len(roots)
     return Sentence("{titles} and {count} more", titles=shown, count=f"{more:,}") if more > 0 else shown
 
 
-def _title(reader: Reader, ident: str) -> str:
-    """What a person knows it by; a link by where it leads from."""
+def _owners(reader: Reader, idents: list[str]) -> dict[str, str | None]:
+    entities, _ = tables.names(reader.schema)
+    column = reader.schema.owner_column
+    rows = reader.local(
+        f"select id, {column} from {entities} where id in (select value from json_each(?))", (_listed(idents),)
+    )
+    return dict(rows)
+
+
+def _values(said: str) -> set[str]:
+    """The names in the sentence of an act, as those of labels are."""
+    held = said.arguments.values() if isinstance(said, Sentence) else ()
+    return {name for value in held for name in str(value).split(", ")}
+
+
+def _title(reader: Reader, ident: str, owner: str | None) -> str:
+    """What a person knows it by; a link by where it leads from, and what has no title by what it belongs to."""
     document = reader.document(ident)
     held = document.document() if document is not None else {}
-    return title_of(reader.document(str(held["fromId"])) if "fromId" in held else document)
+    if "fromId" in held:
+        return title_of(reader.document(str(held["fromId"])))
+    return _own_title(document) or title_of(reader.document(owner) if owner else document)
 
 
 def said_of(what: Sentence, titles: Sentence | str) -> Sentence:
@@ -240,10 +266,13 @@ def _said(said: str, words: str | None) -> Sentence:
 
 def title_of(document: Document | None) -> str:
     """What a person knows an entity by: its title, name or text, else its type."""
+    return _own_title(document) or (document.type if document is not None else "something that was forgotten")
+
+
+def _own_title(document: Document | None) -> str:
     held = document.document() if document is not None else {}
     values = (held.get(path) for path in ("title", "displayName", "name", "text"))
-    found = next((value for value in values if isinstance(value, str) and value), None)
-    return found or (document.type if document is not None else "something that was forgotten")
+    return next((value for value in values if isinstance(value, str) and value), "")
 
 
 # -- reading
@@ -283,11 +312,15 @@ def numbered(reader: Reader, n: int) -> Act:
     return found
 
 
-def about(reader: Reader, idents: Sequence[str]) -> Act | None:
-    """The newest act about exactly these, if it is not taken back."""
-    rows = reader.local(f"{_ACT} where about = ? order by n desc limit 1", (_listed(idents),))
-    found = _act(*rows[0]) if rows else None
-    return found if found is not None and found.open else None
+def about(reader: Reader, idents: Iterable[str]) -> list[Act]:
+    """The acts that were about nothing but these, each the newest one about what it concerned, and not taken back."""
+    left, found = set(idents), list[Act]()
+    for row in reader.local(f"{_ACT} where about <> '[]' order by n desc"):
+        act = _act(*row)
+        if act.open and left.issuperset(act.about):
+            found.append(act)
+        left.difference_update(act.about if act.open else ())
+    return found
 
 
 def _listed(idents: Iterable[str]) -> str:

@@ -140,6 +140,12 @@ class Verdicts:
         seen = {item_id: shown} if shown is not None else {}
         return self._noted("undone", [taking_back.take_back(self._desk, self._sagas, item_id, now, shown=seen)], now)[0]
 
+    def undo_selected(self, item_ids: Iterable[str], now: int) -> list[Outcome]:
+        """Take the verdicts on some items back, the last one of a set first: it may build on one before it."""
+        in_order = self._in_order(item_ids)
+        outcomes = [taking_back.take_back(self._desk, self._sagas, ident, now) for ident in reversed(in_order)]
+        return self._noted("undone", outcomes[::-1], now)
+
     def keep(self, item_id: str, now: int, *, shown: str | None = None) -> Outcome:
         """Settle a contested item in favour of its effect (REV-58)."""
         seen = {item_id: shown} if shown is not None else {}

@@ -17,12 +17,13 @@ from lottisync.device import acts
 from lottisync.device.acts import Act
 from lottisync.journal import repetition
 from lottisync.journal import words as task_words
+from lottisync.journal.obstacles import in_titles
 from lottisync.journal.types import PRIORITIES, STATUSES
 from lottisync.language import marked, number, say, several, spoken, translated
-from lottisync.problem import Problem, Sentence
+from lottisync.problem import Problem
 from lottisync.review.change import ChangeDecision
 from lottisync.review.item_view import ItemView
-from lottisync.shown import lines, one_line, quoted
+from lottisync.shown import lines, one_line
 from lottisync.store.instant import there
 from lottisync.web import clock_field, rows, words
 from lottisync.web.gate import Form
@@ -140,7 +141,7 @@ def page(
         zone=zone_of(request) or f"{there(now):%Z}",
         written_by=lambda by_you, host: _written_by(site, by_you, host),
         verdicts_on=lambda item: _verdicts_on(site, item),
-        trouble=lambda error: _trouble(site, error),
+        trouble=lambda error: trouble_text(site, error),
         choice_on=lambda item: _choice_on(site, item),
         **values,
     )
@@ -155,15 +156,10 @@ def _written_by(site: Site, by_you: bool, host: str) -> str:
     return say("{who}, on {device}", who=who, device=device) if device else who
 
 
-def _trouble(site: Site, error: str) -> str:
-    """Why an item could not be done, with tasks and items by their titles."""
-    if not isinstance(error, Sentence):
-        return translated(error)
+def trouble_text(site: Site, trouble: str) -> str:
+    """Why an item could not be done, with tasks, items and a category by their titles."""
     with site.journal.reading() as reader:
-        ids = {name: str(held) for name, held in error.arguments.items() if name in ("task_id", "item")}
-        found = {name: reader.document(ident) for name, ident in ids.items()}
-        titles = {name: quoted(acts.title_of(document)) for name, document in found.items() if document is not None}
-    return say(error.template, **error.arguments | titles)
+        return in_titles(reader, trouble)
 
 
 def _verdicts_on(site: Site, item: str) -> list[tuple[str, ChangeDecision]]:

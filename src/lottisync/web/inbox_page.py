@@ -25,6 +25,7 @@ from lottisync.web.frame import (
     problem_text,
     since_of,
     site_of,
+    trouble_text,
     undoable,
 )
 from lottisync.web.gate import Form
@@ -120,7 +121,7 @@ def decide(request: Request) -> Response:
     except Problem as problem:
         return _again(request, problem_text(problem), 400)
     if outcome.result in NOT_DONE:
-        return _again(request, NOTHING_DONE if outcome.view is not None else _why_not(outcome))
+        return _again(request, NOTHING_DONE if outcome.view is not None else _why_not(site, outcome))
     return back_to(place(form), rows.row_of(item).ident, since=since_of(request), done=ident, **_kept(form))
 
 
@@ -192,8 +193,8 @@ def place(form: Form) -> str:
     return f"/tasks/{task}" if task.isprintable() and task and "/" not in task else "/inbox"
 
 
-def _why_not(outcome: Outcome) -> str:
-    message = translated(outcome.message) if outcome.message else ""
+def _why_not(site: Site, outcome: Outcome) -> str:
+    message = trouble_text(site, outcome.message) if outcome.message else ""
     return say("Could not be done: {reason}", reason=message) if message else NOTHING_DONE
 
 

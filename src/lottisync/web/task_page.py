@@ -8,9 +8,10 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lottisync.agents import creation
 from lottisync.agents.endpoint import model_named
 from lottisync.agents.report import latest_report
-from lottisync.agents.task_agent import agent_for_task, create_task_agent
+from lottisync.agents.task_agent import agent_for_task
 from lottisync.device import acts
 from lottisync.journal import task_list as task_list_index
 from lottisync.journal import tasks
@@ -237,7 +238,7 @@ def change(request: Request) -> Response:
     verb = task_verbs.VERBS.get(form.one("verb"))
     try:
         if form.one("verb") == "create-agent":
-            _let_an_agent_mind(site, task_id, form)
+            _let_an_agent_mind(site, task_id, form, place_of(request))
             return back_to(f"/tasks/{task_id}", form.one("anchor"), since=since_of(request))
         if verb is None:
             raise Problem("bad-verb", "there is nothing called {verb!r} to do", verb=form.one("verb")[:40])
@@ -251,12 +252,13 @@ def change(request: Request) -> Response:
     return back_to(f"/tasks/{task_id}", form.one("anchor"), since=since_of(request))
 
 
-def _let_an_agent_mind(site: Site, task_id: str, form: Form) -> None:
+def _let_an_agent_mind(site: Site, task_id: str, form: Form, place: str) -> None:
     """As `agent create` does: it wakes on this device."""
-    create_task_agent(
+    creation.create(
         site.journal,
         site.agents,
         task_id,
+        place,
         name=form.one("name"),
         home_device=site.home.key.device_id,
         model=model_named(form.one("model"), os.environ),

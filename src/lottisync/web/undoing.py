@@ -3,6 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lottisync.agents import creation
 from lottisync.device import acts
 from lottisync.entities.registers import Stamp
 from lottisync.language import say
@@ -27,7 +28,10 @@ def undo(request: Request) -> Response:
             device = names.get(stamp.host, say("another device"))
             return device if stamp.precedence == PERSON else say("an agent on {device}", device=device)
 
-        take_back(site.journal, site.verdicts(), act, site.now(), place, writer)
+        if creation.is_creation(site.agents, act):
+            creation.take_back(site.journal, site.agents, act, site.now(), place)
+        else:
+            take_back(site.journal, site.verdicts(), act, site.now(), place, writer)
     except Problem as problem:
         task = form.one("back")
         if task:
