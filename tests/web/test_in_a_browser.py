@@ -266,6 +266,21 @@ def test_web_44_every_page_passes_axe_and_fits_a_narrow_screen(
     narrow.close()
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_web_1500_the_page_of_a_browser_that_is_not_let_in_is_for_everybody(
+    one: tuple[Path, BrowserContext], browser: Browser, scheme: Literal["light", "dark"]
+) -> None:
+    """WEB-1500, WEB-44"""
+    base = entered(one[1], one[0]).url.removesuffix("/inbox")
+    stranger = browser.new_context(viewport={"width": 320, "height": 720}, color_scheme=scheme, bypass_csp=True)
+    page = opened(stranger)
+    page.goto(base + "/inbox")
+    expect(page.locator("main")).to_contain_text("Open the pages with: lottisync open")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert violations(page) == []
+    stranger.close()
+
+
 def focused_first(page: Page) -> str:
     """The first row, once it has the focus by the key `j`: its id."""
     page.keyboard.press("j")
