@@ -48,9 +48,8 @@ def open_pages(terminal: Terminal, printed: bool, phone: bool) -> None:
     with os.fdopen(descriptor, "w") as opened:
         opened.write(f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}">')
     if not webbrowser.open(file.as_uri()):
-        raise Problem(
-            "no-browser", "no browser could be started. Open this address yourself: {address}", address=address
-        )
+        terminal.line(address)
+        raise Problem("no-browser", "no browser could be started. Open the address above yourself")
     terminal.line(say("The inbox opens in your browser."), "green")
 
 
@@ -81,7 +80,8 @@ def _shown(terminal: Terminal, value: Admission) -> None:
     terminal.line(say("Scan this with the phone, and press the button there. It lets in one browser, for ten minutes."))
     for line in drawn.getvalue().splitlines():
         click.echo(line)
-    terminal.line(say("Or open {origins}/enter and type {code}", origins=value.origins[0], code=value.code))
+    terminal.line(say("Or open this address there, and type {code}", code=value.code))
+    terminal.line(f"{value.origins[0]}/enter")
     if value.fingerprint:
         terminal.line(
             say("The phone has to trust this home's certificate once: the page says how. Compare its fingerprint:")

@@ -47,7 +47,7 @@ def blocks(headings: Sequence[str], rows: Sequence[Sequence[Any]], room: int) ->
     for row in rows:
         cells = [(heading, _literal(cell)) for heading, cell in zip(headings, row, strict=True) if str(cell)]
         for _, first in cells[:1]:
-            for text in textwrap.wrap(first, room):
+            for text in _wrapped(first, room):
                 yield [Cell(text, first.style or "bold")]
         line: list[str] = []
         for heading, cell in cells[1:]:
@@ -56,12 +56,17 @@ def blocks(headings: Sequence[str], rows: Sequence[Sequence[Any]], room: int) ->
                 yield line
                 line = []
             if cell_len(said) + 2 > room:
-                for text in textwrap.wrap(said, room - 2):
+                for text in _wrapped(said, room - 2):
                     yield [Cell(f"  {text}", said.style)]
             else:
                 line += ["  ", said]
         if line:
             yield line
+
+
+def _wrapped(text: str, room: int) -> list[str]:
+    """Lines of whole words: what is broken at a hyphen, an address above all, cannot be copied."""
+    return textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
 
 
 def cell_len(text: str) -> int:
