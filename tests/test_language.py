@@ -7,15 +7,17 @@ from typing import Any
 import pytest
 from babel.messages.catalog import Catalog, Message
 from babel.messages.plurals import get_plural
-from tools import catalogue
+from tools import catalogue, language_names
 from tools.catalogue import TRANSLATED, collected
 
 from lottisync import language
 from lottisync.language import (
     LANGUAGES,
+    NAMES,
     OURS,
     PLURALS,
     chosen,
+    language_name,
     number,
     of_browser,
     parsed,
@@ -207,3 +209,16 @@ def test_cli_444_english_reads_no_catalogue(monkeypatch: pytest.MonkeyPatch) -> 
     """CLI-444."""
     monkeypatch.setattr(language, "parsed", None)
     assert OURS.say("Nothing waits for you.", "en") == "Nothing waits for you."
+
+
+def test_web_1501_languages_are_called_as_babel_calls_them() -> None:
+    """WEB-1501: every language that a task may be in has a name in every language of the catalogue."""
+    assert NAMES.read_text(encoding="utf-8") == language_names.text(), "run: python -m tools.language_names"
+
+
+@pytest.mark.parametrize(("reader", "name"), [("en", "English"), ("de", "Englisch"), ("fr", "anglais")])
+def test_web_1501_a_language_has_a_name_in_the_readers_language(reader: str, name: str) -> None:
+    """WEB-1501: what is no code stays as it is."""
+    with speaking(reader):
+        assert language_name("en") == name
+        assert language_name("klingon") == "klingon"

@@ -36,6 +36,16 @@ def test_web_507_the_setting_comes_before_the_browser(visitor: Visitor) -> None:
     assert heading(visitor, "de") == ("de", TASKS["de"])
 
 
+@pytest.mark.parametrize(("reader", "name"), [("en", "English"), ("de", "Englisch"), ("ro", "engleză")])
+def test_web_1501_the_language_of_a_task_has_its_name(visitor: Visitor, reader: str, name: str) -> None:
+    """WEB-1501: it was "en"; also in the history of its fields. What is typed is the code."""
+    visitor.post(f"/tasks/{TASK}", verb="language", value="en")
+    page = visitor.client.get(f"/tasks/{TASK}", headers={"accept-language": reader}).text
+    assert f'<details id="fact-language"><summary>{name}</summary>' in page
+    assert re.search(rf"<del>[^<]+</del> <span[^>]+>→</span> {name} <span", page)
+    assert 'spellcheck="false" value="en"' in page
+
+
 def test_web_507_what_is_shown_in_another_language_is_decided_as_it_was_shown(visitor: Visitor) -> None:
     """WEB-507, WEB-22: a digest is of data, not of words."""
     propose(visitor.home, *PROPOSED)

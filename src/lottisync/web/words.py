@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup, escape
 
 from lottisync.journal import repetition
-from lottisync.language import marked, say, several, translated
+from lottisync.language import language_name, marked, say, several, translated
 from lottisync.store.instant import holds_instant, millis, there
 from lottisync.store.reader import Reader
 
@@ -67,6 +67,8 @@ def value(path: str, held: Any) -> str:
         return translated(repetition.how_often(rule))
     if isinstance(held, str) and holds_instant(path):
         return instant(held)
+    if path == "languageCode" and isinstance(held, str):
+        return language_name(held)
     if path == "languageSource":
         return say("you") if held == "user" else say("an agent")
     if path == "status" and isinstance(held, str):
