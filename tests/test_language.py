@@ -222,3 +222,18 @@ def test_web_1501_a_language_has_a_name_in_the_readers_language(reader: str, nam
     with speaking(reader):
         assert language_name("en") == name
         assert language_name("klingon") == "klingon"
+
+
+DAYS_WITH_A_TIME = r" \{(until|iso|instant|joined_at|checked_at|seen|here|ours|theirs)\}"
+
+
+@pytest.mark.parametrize(
+    ("name", "before_an_hour"),
+    [("de", r"\bum"), ("es", r"\ba las|\b(?:son|eran entonces|aquí) las"), ("fr", r"\bà|’à|\bil (?:est|était alors)")],
+)
+def test_cli_1501_before_a_day_with_a_time_stands_the_word_for_a_day(
+    held: dict[str, Catalog], name: str, before_an_hour: str
+) -> None:
+    """CLI-1501: German said "um 2026-11-26 14:00", with the word for an hour. A time of day alone is a `{clock}`."""
+    wrong = re.compile(f"(?:{before_an_hour}){DAYS_WITH_A_TIME}")
+    assert [text for message in messages(held[name]) for text in forms(message) if wrong.search(text)] == []
