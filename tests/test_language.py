@@ -229,7 +229,11 @@ DAYS_WITH_A_TIME = r" \{(until|iso|instant|joined_at|checked_at|seen|here|ours|t
 
 @pytest.mark.parametrize(
     ("name", "before_an_hour"),
-    [("de", r"\bum"), ("es", r"\ba las|\b(?:son|eran entonces|aquí) las"), ("fr", r"\bà|’à|\bil (?:est|était alors)")],
+    [
+        ("de", r"\bum"),
+        ("es", r"\ba las|\b(?:son|eran entonces|aquí) las"),
+        ("fr", r"\bà|\bjusqu.à|\bil (?:est|était alors)"),
+    ],
 )
 def test_cli_1501_before_a_day_with_a_time_stands_the_word_for_a_day(
     held: dict[str, Catalog], name: str, before_an_hour: str

@@ -708,7 +708,7 @@ def test_web_1060_a_third_value_is_set_by_the_keyboard_on_a_narrow_screen(one: t
     field.fill("x" * 400)
     field.evaluate("one => { one.removeAttribute('maxlength'); one.value += 'x'; }")
     field.press("Enter")
-    expect(page.locator("#said")).to_have_text("A title has 1 to 400 characters; got 401")
+    expect(page.locator("#said")).to_have_text("A title has 1 to 400 characters; got 401.")
     expect(field).to_have_value("x" * 401)
     field.fill("A third title")
     field.press("Enter")

@@ -75,6 +75,33 @@ def test_web_508_times_are_those_of_the_browsers_zone(visitor: Visitor, zone: st
     assert clock is None or found == [clock]
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("there is no task 'x'", "There is no task 'x'."),
+        ("the disk is full. Make room.", "The disk is full. Make room."),
+        ("no agent minds this task. Run: lottisync agent create t1", None),
+        ("kein Daemon läuft in /a.b. So startet einer: lottisync daemon --web 0.0.0.0:22443", None),
+        ("", ""),
+    ],
+)
+def test_web_1502_a_sentence_has_its_full_stop_and_a_command_none(said: str, shown: str | None) -> None:
+    """WEB-1502: "There is no task 'x'" stood on a page as the command line says it."""
+    assert words.sentence(said) == (said[:1].upper() + said[1:] if shown is None else shown)
+
+
+def test_web_1502_what_was_refused_is_said_in_whole_sentences(visitor: Visitor) -> None:
+    """WEB-1502: on the page of what is gone, above a form, and below an item."""
+    [lede] = re.findall(r'<p class="lede">([^<]+)<', visitor.get("/tasks/nowhere", 404))
+    assert lede.endswith("nowhere.") or lede.endswith("nowhere&#34;."), lede
+    said = re.compile(r'<p id="said"[^>]*>([^<]+)<')
+    for path, fields in (
+        (f"/tasks/{TASK}", {"verb": "due", "value": "soon"}),
+        ("/settings", {"name": "x", "value": "y"}),
+    ):
+        assert said.findall(visitor.post(path, 400, **fields))[0].endswith(".")
+
+
 @pytest.mark.parametrize("now", [0, LAST, 2**48 - 1])
 def test_ent_570_a_page_at_the_limits_of_a_clock(now: int) -> None:
     """ENT-570, CAUS-300: times are said, near and far ones."""

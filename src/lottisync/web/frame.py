@@ -64,6 +64,7 @@ TEMPLATES.globals.update(
     minutes=words.minutes,
     day=words.day,
     timed=words.timed,
+    sentence=words.sentence,
     by_clock=clock_field.shown,
     rule_of=repetition.rule_of,
     STATUSES=STATUSES,
@@ -158,12 +159,12 @@ def _written_by(site: Site, by_you: bool, host: str) -> str:
 def _trouble(site: Site, error: str) -> str:
     """Why an item could not be done, with tasks and items by their titles."""
     if not isinstance(error, Sentence):
-        return translated(error)
+        return words.sentence(translated(error))
     with site.journal.reading() as reader:
         ids = {name: str(held) for name, held in error.arguments.items() if name in ("task_id", "item")}
         found = {name: reader.document(ident) for name, ident in ids.items()}
         titles = {name: quoted(acts.title_of(document)) for name, document in found.items() if document is not None}
-    return say(error.template, **error.arguments | titles)
+    return words.sentence(say(error.template, **error.arguments | titles))
 
 
 def _verdicts_on(site: Site, item: str) -> list[tuple[str, ChangeDecision]]:
@@ -189,5 +190,4 @@ def back_to(path: str, anchor: str = "", **query: Any) -> Response:
 def problem_text(problem: Problem) -> str:
     """The sentence of an error, as the command line says it, with the values in it as a page says them."""
     said = {name: words.in_a_sentence(name, held) for name, held in problem.arguments.items()}
-    text = one_line(say(problem.template, **said))
-    return text[:1].upper() + text[1:]
+    return words.sentence(one_line(say(problem.template, **said)))

@@ -15,7 +15,7 @@ from lottisync.problem import Problem
 from lottisync.review.item_view import ItemView
 from lottisync.review.outcome import Outcome
 from lottisync.review.verdict import Verdicts
-from lottisync.web import rows, task_page
+from lottisync.web import rows, task_page, words
 from lottisync.web.frame import (
     NOTHING_DONE,
     back_to,
@@ -194,7 +194,7 @@ def place(form: Form) -> str:
 
 def _why_not(outcome: Outcome) -> str:
     message = translated(outcome.message) if outcome.message else ""
-    return say("Could not be done: {reason}", reason=message) if message else NOTHING_DONE
+    return words.sentence(say("Could not be done: {reason}", reason=message)) if message else NOTHING_DONE
 
 
 def _said_of(request: Request) -> str:

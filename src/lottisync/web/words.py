@@ -15,6 +15,8 @@ from lottisync.store.reader import Reader
 
 _STORED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 """An instant as it is stored."""
+_ENDS_WITH_A_COMMAND = re.compile(r": lottisync ((?!\. ).)*\Z")
+"""A sentence with a command behind it, which is copied as it stands."""
 MINUTE, HOUR = 60_000, 3_600_000
 WEEKDAYS = (marked("Mon"), marked("Tue"), marked("Wed"), marked("Thu"), marked("Fri"), marked("Sat"), marked("Sun"))
 MONTHS = (
@@ -81,6 +83,13 @@ def in_a_sentence(name: str, held: Any) -> Any:
     if name == "status" and held in STATUSES:
         return value("status", held)
     return instant(held) if isinstance(held, str) and _STORED.fullmatch(held) else held
+
+
+def sentence(text: str) -> str:
+    """A sentence as the command line says it, as pages do: with a capital letter and a full stop."""
+    if not text or text[-1] in ".!?…" or _ENDS_WITH_A_COMMAND.search(text):
+        return text[:1].upper() + text[1:]
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def minutes(count: int | None) -> str:
