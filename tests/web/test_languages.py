@@ -93,7 +93,7 @@ def test_web_1502_a_sentence_has_its_full_stop_and_a_command_none(said: str, sho
 def test_web_1502_what_was_refused_is_said_in_whole_sentences(visitor: Visitor) -> None:
     """WEB-1502: on the page of what is gone, above a form, and below an item."""
     [lede] = re.findall(r'<p class="lede">([^<]+)<', visitor.get("/tasks/nowhere", 404))
-    assert lede.endswith("nowhere.") or lede.endswith("nowhere&#34;."), lede
+    assert lede.endswith(("nowhere.", "nowhere&#34;.")), lede
     said = re.compile(r'<p id="said"[^>]*>([^<]+)<')
     for path, fields in (
         (f"/tasks/{TASK}", {"verb": "due", "value": "soon"}),

@@ -62,6 +62,7 @@ TEMPLATES.globals.update(
     value=words.value,
     field=task_words.field,
     minutes=words.minutes,
+    progress_of=words.progress,
     day=words.day,
     timed=words.timed,
     sentence=words.sentence,

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup, escape
 
 from lottisync.journal import repetition
+from lottisync.journal.tasks import TaskPage
 from lottisync.language import language_name, marked, say, several, translated
 from lottisync.store.instant import holds_instant, millis, there
 from lottisync.store.reader import Reader
@@ -98,6 +99,11 @@ def minutes(count: int | None) -> str:
     parts = [say("{n} h", n=hours)] if hours else []
     parts += [say("{n} min", n=rest)] if rest or not hours else []
     return " ".join(parts)
+
+
+def progress(page: TaskPage) -> str:
+    """`2 of 5 done`; '' where there is nothing to do."""
+    return say("{done} of {all} done", done=page.ticked, all=len(page.items)) if page.items else ""
 
 
 def day(text: str) -> str:
