@@ -10,7 +10,7 @@ from typing import Literal
 
 import pytest
 from axe_core_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 from tests.daemon.conftest import homes, template
 from tests.support.command_line import run, run_here
 from tests.support.daemons import daemon, introduce
@@ -298,6 +298,44 @@ def test_web_20_keys_alone_are_enough(one: tuple[Path, BrowserContext]) -> None:
     expect(page.locator(f".row:focus:not(#{first})")).to_have_count(1)
     page.keyboard.press("n")
     expect(page.locator(".row.rejected")).to_have_count(1)
+
+
+def test_web_1100_a_key_that_is_pressed_while_a_row_is_decided_is_for_the_next_row(
+    one: tuple[Path, BrowserContext],
+) -> None:
+    """WEB-1100: the answer is late, and the person is quicker. What failed takes no further key with it."""
+    home, context = one
+    page = entered(context, home)
+    held: list[Route] = []
+
+    def late(route: Route) -> None:
+        if held:
+            route.continue_()
+        held.append(route)
+
+    page.route("**/decide**", late)
+    first = focused_first(page)
+    page.keyboard.press("y")
+    page.keyboard.press("n")
+    expect(page.locator(f"#{first} form[aria-busy]")).to_have_count(1)
+    assert len(held) == 1
+    held[0].continue_()
+    expect(page.locator(f"#{first}.confirmed")).to_have_count(1)
+    expect(page.locator(f".row.rejected:not(#{first})")).to_have_count(1)
+    expect(page.locator(".row.waits:focus")).to_have_count(1)
+    second = page.locator(".row:focus").get_attribute("id")
+    page.unroute("**/decide**")
+    refused: list[Route] = []
+    page.route("**/decide**", lambda route: refused.append(route))
+    page.keyboard.press("y")
+    page.keyboard.press("n")
+    expect(page.locator(f"#{second} form[aria-busy]")).to_have_count(1)
+    refused[0].fulfill(status=409, content_type="text/html", body="no")
+    expect(page.locator("#said.failed")).to_have_text("no")
+    expect(page.locator(f"#{second} form[aria-busy]")).to_have_count(0)
+    page.keyboard.press("o")  # the key after it is acted upon
+    expect(page.locator(f"#{second} .why")).to_have_attribute("open", "")
+    assert len(refused) == 1
 
 
 SWIPE = """(row, by) => {
