@@ -9,6 +9,7 @@ from tests.support.command_line import run_here
 from lottisync.answers.devices import Admission
 from lottisync.cli.browsers import _shown
 from lottisync.cli.terminal import Terminal
+from lottisync.web.access import Door
 
 ORIGIN = "https://the-laptop-in-the-attic.local:22443"
 
@@ -33,9 +34,8 @@ def test_cli_1500_where_no_browser_starts_the_address_stands_on_a_line_of_its_ow
 ) -> None:
     """CLI-1500: also the one that a person opens without us."""
     assert run_here("init", home=tmp_path / "laptop").code == 0
-    monkeypatch.setattr("lottisync.daemon.status.read_status", lambda home: home)
-    monkeypatch.setattr("lottisync.daemon.pages.address_of", lambda path: f"{ORIGIN}/enter")
+    monkeypatch.setattr("lottisync.daemon.pages.door_of", lambda home: Door("attic.localhost", 1, "x"))
     monkeypatch.setattr(webbrowser, "open", lambda address: False)
     done = run_here("open", home=tmp_path / "laptop")
-    assert (done.code, done.out) == (1, f"{ORIGIN}/enter\n")
+    assert (done.code, done.out) == (1, "http://attic.localhost:1/enter?token=x\n")
     assert "Open the address above yourself" in done.err
