@@ -27,7 +27,7 @@ COOKIE = "lottisync"
 
 
 class Door(msgspec.Struct, frozen=True):
-    """`web.json`: where the pages are, and the token that opens them once. `pid` is that of the daemon that serves them:
+    """`web.json`: where the pages are, and the token that opens them once. `pid` is the daemon that serves them:
     the file stays when that has ended, and the next one may serve none. `network` are the origins at which a browser of
     the person's network finds them, and `fingerprint` is that of the authority which it has to trust."""
 
