@@ -7,15 +7,17 @@ from typing import Any
 import pytest
 from babel.messages.catalog import Catalog, Message
 from babel.messages.plurals import get_plural
-from tools import catalogue
+from tools import catalogue, language_names
 from tools.catalogue import TRANSLATED, collected
 
 from lottisync import language
 from lottisync.language import (
     LANGUAGES,
+    NAMES,
     OURS,
     PLURALS,
     chosen,
+    language_name,
     number,
     of_browser,
     parsed,
@@ -207,3 +209,35 @@ def test_cli_444_english_reads_no_catalogue(monkeypatch: pytest.MonkeyPatch) -> 
     """CLI-444."""
     monkeypatch.setattr(language, "parsed", None)
     assert OURS.say("Nothing waits for you.", "en") == "Nothing waits for you."
+
+
+def test_web_1501_languages_are_called_as_babel_calls_them() -> None:
+    """WEB-1501: every language that a task may be in has a name in every language of the catalogue."""
+    assert NAMES.read_text(encoding="utf-8") == language_names.text(), "run: python -m tools.language_names"
+
+
+@pytest.mark.parametrize(("reader", "name"), [("en", "English"), ("de", "Englisch"), ("fr", "anglais")])
+def test_web_1501_a_language_has_a_name_in_the_readers_language(reader: str, name: str) -> None:
+    """WEB-1501: what is no code stays as it is."""
+    with speaking(reader):
+        assert language_name("en") == name
+        assert language_name("klingon") == "klingon"
+
+
+DAYS_WITH_A_TIME = r" \{(until|iso|instant|joined_at|checked_at|seen|here|ours|theirs)\}"
+
+
+@pytest.mark.parametrize(
+    ("name", "before_an_hour"),
+    [
+        ("de", r"\bum"),
+        ("es", r"\ba las|\b(?:son|eran entonces|aquí) las"),
+        ("fr", r"\bà|\bjusqu.à|\bil (?:est|était alors)"),
+    ],
+)
+def test_cli_1501_before_a_day_with_a_time_stands_the_word_for_a_day(
+    held: dict[str, Catalog], name: str, before_an_hour: str
+) -> None:
+    """CLI-1501: German said "um 2026-11-26 14:00", with the word for an hour. A time of day alone is a `{clock}`."""
+    wrong = re.compile(f"(?:{before_an_hour}){DAYS_WITH_A_TIME}")
+    assert [text for message in messages(held[name]) for text in forms(message) if wrong.search(text)] == []

@@ -91,6 +91,8 @@ def parsed(text: str) -> dict[str, list[str]]:
 
 
 OURS = Catalogue(Path(__file__).parent / "locale", "lottisync")
+NAMES = OURS.folder / "languages.json"
+"""What languages are called, by the reader's language and by code: `python -m tools.language_names` writes it."""
 
 
 # -- the language of this context
@@ -184,6 +186,16 @@ def translated(sentence: str | Problem) -> str:
 def number(count: int) -> str:
     """`12345` -> `12,345`."""
     return f"{count:,}".replace(",", THOUSANDS[_language.get()])
+
+
+def language_name(code: str) -> str:
+    """`de` -> `German`; what is no code of a language stays as it is."""
+    return _names()[_language.get()].get(code, code)
+
+
+@cache
+def _names() -> dict[str, dict[str, str]]:
+    return msgspec.json.decode(NAMES.read_bytes(), type=dict[str, dict[str, str]])
 
 
 def listed(texts: "list[str]") -> str:

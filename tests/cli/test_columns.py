@@ -46,6 +46,13 @@ def test_cli_1082_a_cell_keeps_its_style_and_its_heading() -> None:
     assert lines[-1] == ["  ", "where: here"]
 
 
+def test_cli_1500_an_address_in_a_table_is_not_broken_at_a_hyphen() -> None:
+    """CLI-1500: the rest of it stood on the next line, and could not be copied."""
+    address = "the-laptop-in-the-attic.my-vpn.example:22067"
+    lines = ["".join(parts) for parts in blocks(HEADINGS, [(address, "away", f"at {address}")], 40)]
+    assert [line.split()[-1] for line in lines if "-" in line] == [address, address]
+
+
 @pytest.mark.parametrize("columns", [40, 80])
 def test_cli_1083_a_help_page_is_as_wide_as_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """CLI-1083: it took 50 columns, and the terminal broke its lines anywhere."""

@@ -101,3 +101,16 @@ def test_web_51_open_prints_an_address_that_lets_a_browser_in(tmp_path: Path) ->
     assert door is not None
     assert printed.out.strip() == door.address
     assert door.address.startswith(f"http://{door.host}:{door.port}/enter?token=")
+
+
+def test_web_1506_open_is_refused_where_this_daemon_serves_no_pages(tmp_path: Path) -> None:
+    """WEB-1506: it printed where an earlier daemon had served them, and a code that nobody could type."""
+    home = tmp_path / "home"
+    TaskHome.create(home, "laptop").close()
+    with daemon(home, web=True):
+        assert run_here("open", "--print", home=home).code == 0
+    with daemon(home):
+        for call in ((), ("--print",), ("--phone",)):
+            refused = run_here("open", *call, home=home)
+            assert (refused.code, refused.out) == (1, "")
+            assert "serves no pages" in refused.err

@@ -134,7 +134,7 @@ def test_web_34_a_wake_that_failed_says_why(visitor: Visitor) -> None:
         woken(visitor, agent_id, ModelError("rejected", "the <model> is away"))
     page = visitor.get(f"/agents/{agent_id}")
     assert "failed" in page
-    assert "the &lt;model&gt; is away" in page
+    assert '<p class="stop">The &lt;model&gt; is away.</p>' in page
 
 
 def test_web_34_the_persons_verbs_change_its_life_and_what_is_not_allowed_is_said(visitor: Visitor) -> None:
@@ -173,11 +173,11 @@ def test_web_1026_what_a_verb_has_done_is_said(visitor: Visitor) -> None:
     """WEB-1026: also where the page looks as before. One that is ended neither minds nor wakes."""
     agent_id = minding(visitor)
     for verb, said in (
-        ("wake", "Mina wakes as soon as its device can"),
-        ("pause", "Mina is paused"),
-        ("resume", "Mina may wake again"),
-        ("move", "Mina wakes on laptop"),
-        ("destroy", "Mina is ended; what it wrote stays readable"),
+        ("wake", "Mina wakes as soon as its device can."),
+        ("pause", "Mina is paused."),
+        ("resume", "Mina may wake again."),
+        ("move", "Mina wakes on laptop."),
+        ("destroy", "Mina is ended; what it wrote stays readable."),
     ):
         page = visitor.post(f"/agents/{agent_id}", verb=verb)
         assert re.findall(r'<p id="said"[^>]*>([^<]+)<', page) == [said]

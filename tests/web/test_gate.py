@@ -90,6 +90,42 @@ def test_web_4_a_browser_that_was_not_let_in_gets_nothing(visitor: Visitor) -> N
     assert visitor.task.title
 
 
+HTML = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
+"""What a browser accepts that asks for a page."""
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "This browser is not let in, or no longer. Open the pages with: lottisync open"),
+        ("de", "Dieser Browser ist nicht oder nicht mehr zugelassen. Öffne die Seiten mit: lottisync open"),
+    ],
+)
+def test_web_1500_a_browser_that_is_not_let_in_gets_a_page_in_its_language(
+    visitor: Visitor, language: str, said: str
+) -> None:
+    """WEB-1500, WEB-9: it was one line of plain text. The page has nothing of the home, no form and no script."""
+    with visitor.stranger() as stranger:
+        for path in ("/inbox", f"/tasks/{TASK}", "/nowhere"):
+            answer = stranger.get(path, headers={"accept": HTML, "accept-language": language})
+            assert answer.status_code == 401
+            assert answer.headers["content-type"] == "text/html; charset=utf-8"
+            assert f'<html lang="{language}">' in answer.text
+            assert f"<p>{said}</p>" in answer.text
+            assert "not-let-in" in answer.text
+            assert not any(part in answer.text for part in ("<script", "<form", "laptop", "boiler"))
+            assert {name: answer.headers[name] for name in gate.HEADERS} == gate.HEADERS
+            assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("accept", ["*/*", "text/event-stream", "application/json"])
+def test_web_1500_what_asks_for_no_page_gets_a_sentence(visitor: Visitor, accept: str) -> None:
+    with visitor.stranger() as stranger:
+        answer = stranger.get("/inbox", headers={"accept": accept})
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.text.startswith("not-let-in: ")
+
+
 def test_web_5_a_token_opens_once(visitor: Visitor) -> None:
     token = visitor.access.door.token
     with visitor.stranger() as stranger:

@@ -10,7 +10,7 @@ from typing import Literal
 
 import pytest
 from axe_core_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 from tests.daemon.conftest import homes, template
 from tests.support.command_line import run, run_here
 from tests.support.daemons import daemon, introduce
@@ -266,6 +266,21 @@ def test_web_44_every_page_passes_axe_and_fits_a_narrow_screen(
     narrow.close()
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_web_1500_the_page_of_a_browser_that_is_not_let_in_is_for_everybody(
+    one: tuple[Path, BrowserContext], browser: Browser, scheme: Literal["light", "dark"]
+) -> None:
+    """WEB-1500, WEB-44"""
+    base = entered(one[1], one[0]).url.removesuffix("/inbox")
+    stranger = browser.new_context(viewport={"width": 320, "height": 720}, color_scheme=scheme, bypass_csp=True)
+    page = opened(stranger)
+    page.goto(base + "/inbox")
+    expect(page.locator("main")).to_contain_text("Open the pages with: lottisync open")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert violations(page) == []
+    stranger.close()
+
+
 def focused_first(page: Page) -> str:
     """The first row, once it has the focus by the key `j`: its id."""
     page.keyboard.press("j")
@@ -283,6 +298,44 @@ def test_web_20_keys_alone_are_enough(one: tuple[Path, BrowserContext]) -> None:
     expect(page.locator(f".row:focus:not(#{first})")).to_have_count(1)
     page.keyboard.press("n")
     expect(page.locator(".row.rejected")).to_have_count(1)
+
+
+def test_web_1100_a_key_that_is_pressed_while_a_row_is_decided_is_for_the_next_row(
+    one: tuple[Path, BrowserContext],
+) -> None:
+    """WEB-1100: the answer is late, and the person is quicker. What failed takes no further key with it."""
+    home, context = one
+    page = entered(context, home)
+    held: list[Route] = []
+
+    def late(route: Route) -> None:
+        if held:
+            route.continue_()
+        held.append(route)
+
+    page.route("**/decide**", late)
+    first = focused_first(page)
+    page.keyboard.press("y")
+    page.keyboard.press("n")
+    expect(page.locator(f"#{first} form[aria-busy]")).to_have_count(1)
+    assert len(held) == 1
+    held[0].continue_()
+    expect(page.locator(f"#{first}.confirmed")).to_have_count(1)
+    expect(page.locator(f".row.rejected:not(#{first})")).to_have_count(1)
+    expect(page.locator(".row.waits:focus")).to_have_count(1)
+    second = page.locator(".row:focus").get_attribute("id")
+    page.unroute("**/decide**")
+    refused: list[Route] = []
+    page.route("**/decide**", lambda route: refused.append(route))
+    page.keyboard.press("y")
+    page.keyboard.press("n")
+    expect(page.locator(f"#{second} form[aria-busy]")).to_have_count(1)
+    refused[0].fulfill(status=409, content_type="text/html", body="no")
+    expect(page.locator("#said.failed")).to_have_text("no")
+    expect(page.locator(f"#{second} form[aria-busy]")).to_have_count(0)
+    page.keyboard.press("o")  # the key after it is acted upon
+    expect(page.locator(f"#{second} .why")).to_have_attribute("open", "")
+    assert len(refused) == 1
 
 
 SWIPE = """(row, by) => {
@@ -693,7 +746,7 @@ def test_web_1060_a_third_value_is_set_by_the_keyboard_on_a_narrow_screen(one: t
     field.fill("x" * 400)
     field.evaluate("one => { one.removeAttribute('maxlength'); one.value += 'x'; }")
     field.press("Enter")
-    expect(page.locator("#said")).to_have_text("A title has 1 to 400 characters; got 401")
+    expect(page.locator("#said")).to_have_text("A title has 1 to 400 characters; got 401.")
     expect(field).to_have_value("x" * 401)
     field.fill("A third title")
     field.press("Enter")

@@ -7,8 +7,10 @@ import pytest
 from tests.support.proposals import propose
 from tests.web.visitor import AGENT, PROPOSED, TASK, TITLE, Visitor
 
+from lottisync.device import clock
 from lottisync.journal import names, tasks
 from lottisync.review.precedence import PERSON
+from lottisync.store.instant import iso
 
 
 def estimate_waits(visitor: Visitor) -> tuple[str, str]:
@@ -126,6 +128,37 @@ def test_web_1068_an_empty_page_says_so_once(visitor: Visitor) -> None:
     assert 'class="card' not in conflicts
 
 
+def test_web_1505_an_empty_inbox_says_how_many_agents_mind_tasks_and_when_one_woke(visitor: Visitor) -> None:
+    """WEB-1505: one that is ended minds nothing, and what it did is no sign of life."""
+    assert "1 agent minds a task." in visitor.get("/inbox")
+    assert "Last awake" not in visitor.get("/inbox")
+    now = visitor.now()
+    with visitor.home.agent.transaction(now, PERSON) as tx:
+        for agent, ago in ((AGENT, 12), ("mina", 60 * 24), ("gone", 1)):
+            lifecycle = "destroyed" if agent == "gone" else "active"
+            tx.put(agent, "agent", {"agentId": agent, "displayName": agent.title(), "lifecycle": lifecycle})
+            tx.put(f"state-{agent}", "agentState", {"agentId": agent, "lastWakeAt": iso(now - ago * 60_000)})
+    visitor.now = lambda: now
+    page = visitor.get("/inbox")
+    assert "2 agents mind tasks." in page
+    assert re.search(r">Last awake: 12 min ago\.</time>", page)
+
+
+def test_web_1504_a_card_and_the_page_of_its_task_say_how_many_items_are_done(visitor: Visitor) -> None:
+    """WEB-1504: what was put away does not count."""
+    assert '<p class="soft" id="progress" data-live>0 of 1 done</p>' in visitor.get(f"/tasks/{TASK}")
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        for number in (2, 3):
+            tasks.add_item(tx, f"i{number}", TASK, f"Item {number}")
+        tasks.check_item(tx, "i2", checked=True)
+        tx.put("i3", "checklistItem", {"isArchived": True})
+    propose(visitor.home, ("update_task_estimate", {"minutes": 90}))
+    assert "1 of 2 done" not in visitor.get("/inbox")
+    propose(visitor.home, PROPOSED[-1])
+    assert visitor.get("/inbox").count("1 of 2 done") == 1
+    assert visitor.get(f"/tasks/{TASK}").count("1 of 2 done") == 1
+
+
 def test_web_22_a_verdict_on_what_has_changed_is_refused_with_a_fresh_picture(visitor: Visitor) -> None:
     item, shown = estimate_waits(visitor)
     with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
@@ -219,6 +252,21 @@ def test_web_87_a_large_inbox_opens_one_card_and_lists_the_others(visitor: Visit
     assert "Task number 0<" not in page  # the oldest is on the next page
     assert "Task number 0<" in visitor.get("/inbox?page=1")
     assert "Next page" not in visitor.get("/inbox?page=1")
+
+
+def test_web_1503_the_line_of_a_card_says_how_much_waits_in_each_group(visitor: Visitor) -> None:
+    """WEB-1503: it had one number for all."""
+    many(visitor, 15)
+    propose(visitor.home, *PROPOSED)
+    visitor.now = lambda: clock.now() + 60_000
+    page = visitor.get("/inbox?open=card-m3-laura")
+    [line] = re.findall(rf'<li><a href="[^"]*#card-{TASK}-{AGENT}">(.*?)</a>', page)
+    assert re.findall(r"<span>([A-Z][^<]*?)(?:\u00a0·)?</span>", line) == [
+        "Status and title 2",
+        "Checklist 3",
+        "Estimates and dates 2",
+    ]
+    assert '<span class="number">7<' in line
 
 
 def test_web_87_the_card_that_was_opened_stays_open_after_a_verdict(visitor: Visitor) -> None:

@@ -36,6 +36,16 @@ def test_web_507_the_setting_comes_before_the_browser(visitor: Visitor) -> None:
     assert heading(visitor, "de") == ("de", TASKS["de"])
 
 
+@pytest.mark.parametrize(("reader", "name"), [("en", "English"), ("de", "Englisch"), ("ro", "engleză")])
+def test_web_1501_the_language_of_a_task_has_its_name(visitor: Visitor, reader: str, name: str) -> None:
+    """WEB-1501: it was "en"; also in the history of its fields. What is typed is the code."""
+    visitor.post(f"/tasks/{TASK}", verb="language", value="en")
+    page = visitor.client.get(f"/tasks/{TASK}", headers={"accept-language": reader}).text
+    assert f'<details id="fact-language"><summary>{name}</summary>' in page
+    assert re.search(rf"<del>[^<]+</del> <span[^>]+>→</span> {name} <span", page)
+    assert 'spellcheck="false" value="en"' in page
+
+
 def test_web_507_what_is_shown_in_another_language_is_decided_as_it_was_shown(visitor: Visitor) -> None:
     """WEB-507, WEB-22: a digest is of data, not of words."""
     propose(visitor.home, *PROPOSED)
@@ -63,6 +73,33 @@ def test_web_508_times_are_those_of_the_browsers_zone(visitor: Visitor, zone: st
     found = re.findall(r'<time datetime="2025-12-01T12:30[^"]*"[^>]*>([^<]+)<', page)
     assert found
     assert clock is None or found == [clock]
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("there is no task 'x'", "There is no task 'x'."),
+        ("the disk is full. Make room.", "The disk is full. Make room."),
+        ("no agent minds this task. Run: lottisync agent create t1", None),
+        ("kein Daemon läuft in /a.b. So startet einer: lottisync daemon --web 0.0.0.0:22443", None),
+        ("", ""),
+    ],
+)
+def test_web_1502_a_sentence_has_its_full_stop_and_a_command_none(said: str, shown: str | None) -> None:
+    """WEB-1502: "There is no task 'x'" stood on a page as the command line says it."""
+    assert words.sentence(said) == (said[:1].upper() + said[1:] if shown is None else shown)
+
+
+def test_web_1502_what_was_refused_is_said_in_whole_sentences(visitor: Visitor) -> None:
+    """WEB-1502: on the page of what is gone, above a form, and below an item."""
+    [lede] = re.findall(r'<p class="lede">([^<]+)<', visitor.get("/tasks/nowhere", 404))
+    assert lede.endswith(("nowhere.", "nowhere&#34;.")), lede
+    said = re.compile(r'<p id="said"[^>]*>([^<]+)<')
+    for path, fields in (
+        (f"/tasks/{TASK}", {"verb": "due", "value": "soon"}),
+        ("/settings", {"name": "x", "value": "y"}),
+    ):
+        assert said.findall(visitor.post(path, 400, **fields))[0].endswith(".")
 
 
 @pytest.mark.parametrize("now", [0, LAST, 2**48 - 1])

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tests.web.visitor import TASK, Visitor
 
 from lottisync.web import gate, server
+from lottisync.web.entry import outside
 from lottisync.web.gate import Gate
 from lottisync.web.live import MOST_STREAMS, Streams
 
@@ -175,7 +176,7 @@ def test_web_11_a_form_that_does_not_arrive_in_time_is_refused(
 
     async def ask() -> None:
         with anyio.fail_after(PATIENCE):
-            await Gate(hello, visitor.access)(scope, receive, send)
+            await Gate(hello, visitor.access, outside)(scope, receive, send)
 
     anyio.run(ask)
     assert sent[0]["status"] == 408

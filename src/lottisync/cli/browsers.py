@@ -2,6 +2,7 @@
 
 import io
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from lottisync.device import clock
 from lottisync.language import say
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
+
+if TYPE_CHECKING:
+    from lottisync.web.access import Door
 
 PAGE = "open.html"
 
@@ -26,16 +30,14 @@ def open_pages(terminal: Terminal, printed: bool, phone: bool) -> None:
     lottisync open
     lottisync open --phone
     """
-    from lottisync.daemon.pages import address_of
-    from lottisync.daemon.status import read_status
+    from lottisync.daemon.pages import door_of
 
     home = terminal.home
-    if read_status(home) is None:
-        raise Problem("not-running", "no daemon runs for {path}. Start one: lottisync daemon", path=home.path)
+    door = door_of(home)
     if phone:
-        _let_in(terminal)
+        _let_in(terminal, door)
         return
-    address = address_of(home.path)
+    address = door.address
     if printed or terminal.as_json:
         terminal.emit(Pages(address), lambda: terminal.line(address))
         return
@@ -48,26 +50,22 @@ def open_pages(terminal: Terminal, printed: bool, phone: bool) -> None:
     with os.fdopen(descriptor, "w") as opened:
         opened.write(f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}">')
     if not webbrowser.open(file.as_uri()):
-        raise Problem(
-            "no-browser", "no browser could be started. Open this address yourself: {address}", address=address
-        )
+        terminal.line(address)
+        raise Problem("no-browser", "no browser could be started. Open the address above yourself")
     terminal.line(say("The inbox opens in your browser."), "green")
 
 
-def _let_in(terminal: Terminal) -> None:
+def _let_in(terminal: Terminal, door: "Door") -> None:
     """Show the code that lets one browser in. Raises `Problem` if the network is not served."""
     from lottisync.daemon.pages import new_secret
-    from lottisync.web.access import read_door
     from lottisync.web.admission import Browsers, admission_address
 
-    home = terminal.home.path
-    door = read_door(home)
-    if door is None or not door.network:
+    if not door.network:
         raise Problem(
             "not-on-network",
             "the pages are served on this machine only. Start the daemon so: lottisync daemon --web 0.0.0.0:22443",
         )
-    made = Browsers(home, clock.now, new_secret).offer()
+    made = Browsers(terminal.home.path, clock.now, new_secret).offer()
     address = admission_address(door.network[0], made.code)
     value = Admission(address, made.code, iso(made.until), door.network, door.fingerprint)
     terminal.emit(value, lambda: _shown(terminal, value))
@@ -81,7 +79,8 @@ def _shown(terminal: Terminal, value: Admission) -> None:
     terminal.line(say("Scan this with the phone, and press the button there. It lets in one browser, for ten minutes."))
     for line in drawn.getvalue().splitlines():
         click.echo(line)
-    terminal.line(say("Or open {origins}/enter and type {code}", origins=value.origins[0], code=value.code))
+    terminal.line(say("Or open this address there, and type {code}", code=value.code))
+    terminal.line(f"{value.origins[0]}/enter")
     if value.fingerprint:
         terminal.line(
             say("The phone has to trust this home's certificate once: the page says how. Compare its fingerprint:")

@@ -30,6 +30,7 @@ from lottisync.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from lottisync.web.access import Door
     from lottisync.web.site import DeviceLine, Setting
 
 DEFAULT_PORT = 22080
@@ -213,14 +214,18 @@ class Configured:
             return None
 
 
-def address_of(home: Path) -> str:
-    """The address that opens the pages of a home once. Raises `Problem` if no daemon serves them."""
+def door_of(home: TaskHome) -> "Door":
+    """Where the pages of the daemon that runs are. Raises `Problem` if none runs, or if it serves none."""
     from lottisync.web.access import read_door
 
-    door = read_door(home)
-    if door is None:
-        raise Problem("no-pages", "no daemon of this home has served pages yet", hint="daemon")
-    return door.address
+    running, door = read_status(home), read_door(home.path)
+    if running is None:
+        raise Problem("not-running", "no daemon runs for {path}. Start one: lottisync daemon", path=home.path)
+    if door is None or door.pid != running.pid:
+        raise Problem(
+            "no-pages", "the daemon that runs serves no pages: it was told not to, or lottisync logs says why"
+        )
+    return door
 
 
 def where_of(host: str, port: int, certificate: Path | None, key: Path | None) -> Where:

@@ -70,6 +70,11 @@ class TaskPage(NamedTuple):
     damaged: Sequence[Damaged] = ()
 
     @property
+    def ticked(self) -> int:
+        """How many of the items are ticked."""
+        return sum(item.is_checked for item in self.items)
+
+    @property
     def times(self) -> list[Entry]:
         """The entries that are time that was spent, timers that run included."""
         return [entry for entry in self.entries if entry.kind == TIME]

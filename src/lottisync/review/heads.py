@@ -4,6 +4,7 @@ They are held, because a verdict concerns one task of hundreds. The change feed 
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from lottisync.review import index
@@ -16,15 +17,19 @@ FOREVER = 1 << 60
 
 
 class SetHead(NamedTuple):
-    """A set. `waiting`: how many of its items wait (twins counted once) or are contested; `contested`: whether one
-    is."""
+    """A set. `tools`: how many of its items wait (twins counted once) or are contested, by the tool that proposes them;
+    `contested`: whether one is."""
 
     id: str
     agent_id: str
     task_id: str
     created_at: str
-    waiting: int
+    tools: Mapping[str, int]
     contested: bool
+
+    @property
+    def waiting(self) -> int:
+        return sum(self.tools.values())
 
 
 class Heads:
@@ -62,10 +67,13 @@ class Heads:
 def _looked_at(reader: Reader, wanted: set[str], now: int) -> dict[str, SetHead]:
     ledger = index.ledger_of(reader, wanted, now)
     placed = [one for one in ledger.placed() if one.set.id in wanted]
-    waiting = Counter(one.set.id for one in placed if one.state.contested or (one.state.open and ledger.is_shown(one)))
+    tools: dict[str, Counter[str]] = {ident: Counter() for ident in wanted}
+    for one in placed:
+        if one.state.contested or (one.state.open and ledger.is_shown(one)):
+            tools[one.set.id][one.item.tool_name] += 1
     contested = {one.set.id for one in placed if one.state.contested}
     return {
-        one.id: SetHead(one.id, one.agent_id, one.task_id, one.created_at, waiting[one.id], one.id in contested)
+        one.id: SetHead(one.id, one.agent_id, one.task_id, one.created_at, tools[one.id], one.id in contested)
         for one in ledger.sets
         if one.id in wanted
     }

@@ -27,12 +27,14 @@ COOKIE = "lottisync"
 
 
 class Door(msgspec.Struct, frozen=True):
-    """`web.json`: where the pages are, and the token that opens them once. `network` are the origins at which a browser
-    of the person's network finds them, and `fingerprint` is that of the authority which it has to trust."""
+    """`web.json`: where the pages are, and the token that opens them once. `pid` is the daemon that serves them:
+    the file stays when that has ended, and the next one may serve none. `network` are the origins at which a browser of
+    the person's network finds them, and `fingerprint` is that of the authority which it has to trust."""
 
     host: str
     port: int
     token: str
+    pid: int = 0
     network: list[str] = []
     fingerprint: str = ""
 
@@ -108,7 +110,7 @@ class Access:
         self._sessions: dict[bytes, Session] = {}
         known = read_door(home)
         host = known.host if known is not None else f"{secret()[:20]}.localhost"
-        self.door = Door(host, port, secret())
+        self.door = Door(host, port, secret(), os.getpid())
         write_door(self._file, self.door)
 
     @property

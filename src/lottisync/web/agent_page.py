@@ -20,6 +20,7 @@ from lottisync.review.precedence import PERSON
 from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
+from lottisync.web import words
 from lottisync.web.frame import back_to, form_of, page, problem_text, site_of
 
 MOST_WAKES = 20
@@ -74,7 +75,8 @@ class Wake(NamedTuple):
         """Why it ended badly; '' if it did not."""
         if self.run is None or self.run.status not in (run_log.FAILED, run_log.SKIPPED):
             return ""
-        return translated(self.run.error_message) if self.run.error_message else say("It ended before it was done.")
+        message = self.run.error_message
+        return words.sentence(translated(message)) if message else say("It ended before it was done.")
 
 
 class Bar(NamedTuple):
@@ -153,7 +155,7 @@ def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
         closed = agents.asleep_after_task(journal, state)
     home = site.name_of(found.home_device)
     if not said and (done := DONE.get(request.query_params.get("done", ""))):
-        said = say(done, name=found.display_name, device=home)
+        said = words.sentence(say(done, name=found.display_name, device=home))
     return page(
         request,
         "agent.html",

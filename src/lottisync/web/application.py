@@ -20,7 +20,7 @@ from lottisync.web import (
     words,
 )
 from lottisync.web.access import Entrance
-from lottisync.web.entry import pages
+from lottisync.web.entry import outside, pages
 from lottisync.web.frame import STATIC, page, zone_of
 from lottisync.web.gate import Gate
 from lottisync.web.live import Streams
@@ -71,7 +71,7 @@ def application(site: Site, entrance: Entrance, authority: bytes | None = None, 
         exception_handlers={404: missing, 405: missing},
     )
     app.state.site = site
-    return Spoken(Gate(app, entrance), site)
+    return Spoken(Gate(app, entrance, outside), site)
 
 
 class Spoken:

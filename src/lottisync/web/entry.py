@@ -55,6 +55,11 @@ def pages(entrance: Entrance, authority: bytes | None, fingerprint: str) -> tupl
     return look, enter, leave, trusted
 
 
+def outside(code: str, said: str, status: int) -> Response:
+    """The page of a browser that is not let in, or no longer: what to do, and nothing of the home."""
+    return HTMLResponse(TEMPLATES.get_template("outside.html").render(code=code, said=said), status)
+
+
 def _kind(request: Request) -> str:
     """What the person may call this browser."""
     agent = request.headers.get("user-agent", "")

@@ -63,8 +63,10 @@ TEMPLATES.globals.update(
     value=words.value,
     field=task_words.field,
     minutes=words.minutes,
+    progress_of=words.progress,
     day=words.day,
     timed=words.timed,
+    sentence=words.sentence,
     by_clock=clock_field.shown,
     rule_of=repetition.rule_of,
     STATUSES=STATUSES,
@@ -141,7 +143,7 @@ def page(
         zone=zone_of(request) or f"{there(now):%Z}",
         written_by=lambda by_you, host: _written_by(site, by_you, host),
         verdicts_on=lambda item: _verdicts_on(site, item),
-        trouble=lambda error: trouble_text(site, error),
+        trouble=lambda error: words.sentence(trouble_text(site, error)),
         choice_on=lambda item: _choice_on(site, item),
         **values,
     )
@@ -185,5 +187,4 @@ def back_to(path: str, anchor: str = "", **query: Any) -> Response:
 def problem_text(problem: Problem) -> str:
     """The sentence of an error, as the command line says it, with the values in it as a page says them."""
     said = {name: words.in_a_sentence(name, held) for name, held in problem.arguments.items()}
-    text = one_line(say(problem.template, **said))
-    return text[:1].upper() + text[1:]
+    return words.sentence(one_line(say(problem.template, **said)))

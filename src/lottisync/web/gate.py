@@ -77,19 +77,14 @@ class Refused(Exception):
         self.code = code
 
 
-def refusal(code: str, *, near: bool) -> Response:
-    """What is answered; to who comes from the network with the command that lets a browser of the network in."""
-    status, text = REFUSALS[code]
-    said = say(text, command="lottisync open" if near else "lottisync open --phone")
-    return PlainTextResponse(f"{code}: {said}\n", status)
-
-
 class Gate:
-    """The outermost layer of the application, at one entrance."""
+    """The outermost layer of the application, at one entrance. `outside` is the page of a browser that is not let in,
+    made of the code and the sentence."""
 
-    def __init__(self, app: ASGIApp, entrance: Entrance) -> None:
+    def __init__(self, app: ASGIApp, entrance: Entrance, outside: Callable[[str, str, int], Response]) -> None:
         self._app = app
         self._entrance = entrance
+        self._outside = outside
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -104,7 +99,7 @@ class Gate:
             await self._let_in(request)
             guarded = self._with_cookie(request, guarded)
         except Refused as refused:
-            await refusal(refused.code, near=self._entrance.near)(scope, receive, guarded)
+            await self._refusal(request, refused.code)(scope, receive, guarded)
             return
         except ClientDisconnect:
             return
@@ -138,6 +133,14 @@ class Gate:
             if session is not None:
                 verb = form.one("verdict") or form.one("verb")
                 entrance.wrote(session, path, verb, form.one("item") or form.one("entity"))
+
+    def _refusal(self, request: Request, code: str) -> Response:
+        """What is answered; to who comes from the network with the command that lets a browser of the network in."""
+        status, text = REFUSALS[code]
+        said = say(text, command="lottisync open" if self._entrance.near else "lottisync open --phone")
+        if code == "not-let-in" and "text/html" in request.headers.get("accept", ""):
+            return self._outside(code, said, status)
+        return PlainTextResponse(f"{code}: {said}\n", status)
 
     def _check_origin(self, request: Request) -> None:
         """Both, where both are sent: a browser cannot be made to lie in either."""

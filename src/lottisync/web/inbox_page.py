@@ -4,18 +4,21 @@ A verdict carries the digest of the row as it was shown. If the row is another b
 is the page with the fresh row.
 """
 
+from contextlib import suppress
 from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from lottisync.agents import attention
+from lottisync.journal import tasks
+from lottisync.journal.task_action import Topic
 from lottisync.language import say, several, translated
 from lottisync.problem import Problem
 from lottisync.review.item_view import ItemView
 from lottisync.review.outcome import Outcome
 from lottisync.review.verdict import Verdicts
-from lottisync.web import rows, task_page
+from lottisync.web import rows, task_page, words
 from lottisync.web.frame import (
     NOTHING_DONE,
     back_to,
@@ -77,7 +80,8 @@ def shown(request: Request, since: int, *, said: str = "", status: int = 200) ->
         expired=[rows.row_of(item) for item in apart if item.expired],
         since=since,
         attention=_attention(site),
-        minded=bool(heads) or _minded(site),
+        minds=None if found else _minds(site),
+        progress=_progress(site, found),
         heeded=sum(card.heeded for card in found) if waiting <= MOST_OPEN else 0,
         back="",
     )
@@ -103,10 +107,29 @@ def _attention(site: Site) -> list[attention.Open]:
         return attention.open_requests(reader, journal, [])
 
 
-def _minded(site: Site) -> bool:
-    """Whether there is an agent that may propose something."""
+class Minds(NamedTuple):
+    """How many agents may propose something, and when one of them woke last."""
+
+    agents: int
+    woke: str
+
+
+def _minds(site: Site) -> Minds:
     with site.agents.reading() as reader:
-        return any(agent.value("lifecycle") != "destroyed" for agent in reader.by_type("agent"))
+        minding = {one.id for one in reader.by_type("agent") if one.value("lifecycle") != "destroyed"}
+        states = [one for one in reader.by_type("agentState") if one.value("agentId") in minding]
+    return Minds(len(minding), max((str(one.value("lastWakeAt") or "") for one in states), default=""))
+
+
+def _progress(site: Site, cards: list[rows.Card]) -> dict[str, str]:
+    """How far the checklists of the tasks are, for the cards that propose something for them."""
+    found = {}
+    with site.journal.reading() as reader:
+        for card in cards:
+            if any(group.topic is Topic.CHECKLIST for group in card.groups):
+                with suppress(Problem):  # a task that is not here
+                    found[card.task_id] = words.progress(tasks.page(reader, card.task_id))
+    return found
 
 
 def decide(request: Request) -> Response:
@@ -195,7 +218,7 @@ def place(form: Form) -> str:
 
 def _why_not(site: Site, outcome: Outcome) -> str:
     message = trouble_text(site, outcome.message) if outcome.message else ""
-    return say("Could not be done: {reason}", reason=message) if message else NOTHING_DONE
+    return words.sentence(say("Could not be done: {reason}", reason=message)) if message else NOTHING_DONE
 
 
 def _said_of(request: Request) -> str:

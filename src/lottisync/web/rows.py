@@ -3,12 +3,13 @@
 Everything is taken from the item's view (`lottisync.review.item_view`); nothing is decided here.
 """
 
+from collections import Counter
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from lottisync.entities.entity import DELETED_AT
 from lottisync.journal import words as task_words
-from lottisync.journal.task_action import Topic
+from lottisync.journal.task_action import TaskAction, Topic
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import PRIORITIES, STATUSES
 from lottisync.language import marked, say, spoken
@@ -171,13 +172,17 @@ class Card(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """A card in one line: its sets, unopened."""
+    """A card in one line: its sets, unopened, and how many items wait in each of its groups."""
 
     task_id: str
     agent_id: str
-    waiting: int
+    groups: list[tuple[str, int]]
     contested: bool
     sets: list[str]
+
+    @property
+    def waiting(self) -> int:
+        return sum(count for _, count in self.groups)
 
     @property
     def ident(self) -> str:
@@ -202,10 +207,25 @@ def folded(heads: list[SetHead], page: slice) -> list[Folded]:
         *(place for place in together if place not in contested),
     ]
     return [
-        Folded(*place, sum(head.waiting for head in many), place in contested, [head.id for head in many])
+        Folded(*place, _groups_of(many), place in contested, [head.id for head in many])
         for place in ordered[page]
         for many in (together[place],)
     ]
+
+
+def _groups_of(heads: list[SetHead]) -> list[tuple[str, int]]:
+    """The headings of the groups in which something waits, each with how much."""
+    found: Counter[Topic] = Counter()
+    for head in heads:
+        for tool, count in head.tools.items():
+            found[_topic_of(tool)] += count
+    return [(say(heading), found[topic]) for topic, heading in HEADINGS.items() if found[topic]]
+
+
+def _topic_of(tool: str) -> Topic:
+    """The group in which the items of a tool stand; those of one that is not known here stand in the first."""
+    known = ACTIONS.tools.get(tool)
+    return known.topic if known is not None and issubclass(known, TaskAction) else Topic.STATUS
 
 
 def cards(sets: list[SetView]) -> list[Card]:

@@ -9,12 +9,15 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup, escape
 
 from lottisync.journal import repetition
-from lottisync.language import marked, say, several, translated
+from lottisync.journal.tasks import TaskPage
+from lottisync.language import language_name, marked, say, several, translated
 from lottisync.store.instant import holds_instant, millis, there
 from lottisync.store.reader import Reader
 
 _STORED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 """An instant as it is stored."""
+_ENDS_WITH_A_COMMAND = re.compile(r": lottisync ((?!\. ).)*\Z")
+"""A sentence with a command behind it, which is copied as it stands."""
 MINUTE, HOUR = 60_000, 3_600_000
 WEEKDAYS = (marked("Mon"), marked("Tue"), marked("Wed"), marked("Thu"), marked("Fri"), marked("Sat"), marked("Sun"))
 MONTHS = (
@@ -67,6 +70,8 @@ def value(path: str, held: Any) -> str:
         return translated(repetition.how_often(rule))
     if isinstance(held, str) and holds_instant(path):
         return instant(held)
+    if path == "languageCode" and isinstance(held, str):
+        return language_name(held)
     if path == "languageSource":
         return say("you") if held == "user" else say("an agent")
     if path == "status" and isinstance(held, str):
@@ -81,12 +86,24 @@ def in_a_sentence(name: str, held: Any) -> Any:
     return instant(held) if isinstance(held, str) and _STORED.fullmatch(held) else held
 
 
+def sentence(text: str) -> str:
+    """A sentence as the command line says it, as pages do: with a capital letter and a full stop."""
+    if not text or text[-1] in ".!?…" or _ENDS_WITH_A_COMMAND.search(text):
+        return text[:1].upper() + text[1:]
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def minutes(count: int | None) -> str:
     """`90` -> `1 h 30 min`."""
     hours, rest = divmod(count or 0, 60)
     parts = [say("{n} h", n=hours)] if hours else []
     parts += [say("{n} min", n=rest)] if rest or not hours else []
     return " ".join(parts)
+
+
+def progress(page: TaskPage) -> str:
+    """`2 of 5 done`; '' where there is nothing to do."""
+    return say("{done} of {all} done", done=page.ticked, all=len(page.items)) if page.items else ""
 
 
 def day(text: str) -> str:

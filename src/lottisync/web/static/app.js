@@ -14,8 +14,7 @@ const say = (textContent, className = "said failed") => Object.assign(find("said
 
 // A row under the hand does not change.
 const underHand = (element) => {
-  const focused = active();
-  return (element.contains(focused) && focused !== element && focused.matches("input, textarea, select, button")) ||
+  return (element.contains(active()) && active().matches("input, textarea, select, button")) ||
     all("input:not([type=hidden]), textarea", element).some((field) => field.value !== field.defaultValue) ||
     element.matches(":active") || element.contains(hand?.on);
 };
@@ -60,27 +59,27 @@ const merge = (fresh, acted) => {
   for (const card of all("[data-card][data-live]")) {
     if (card.toggleAttribute("data-gone", !fresh.getElementById(card.id)) && card.contains(active())) card.focus();
   }
-  const button = find("new");
-  if (!button) return;
-  Object.assign(button, { hidden: !news, textContent: `${news} ${word}`, href: location.pathname + location.search });
+  Object.assign(find("new") || {}, { hidden: !news, textContent: `${news} ${word}`, href: location.pathname + location.search });
 };
 
-const parsed = async (answer) => new DOMParser().parseFromString(await answer.text(), "text/html");
+// Out of reach there is neither answer nor page.
+const ask = async (address, how) => {
+  try {
+    const answer = await fetch(address, how);
+    return [answer, new DOMParser().parseFromString(await answer.text(), "text/html")];
+  } catch { return []; }
+};
 
 const refresh = async () => {
   if (asking) return void (again = true);
   asking = true;
   const address = new URL(location);
   address.searchParams.set("since", data.since);
-  try {
-    const answer = await fetch(address);
-    if (answer.status === 401) say(data.ended);
-    else if (answer.ok) {
-      merge(await parsed(answer), false);
-      reach(true);
-    }
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error; // out of reach
+  const [answer, fresh] = await ask(address);
+  if (answer?.status === 401) say(data.ended);
+  else if (answer?.ok) {
+    merge(fresh, false);
+    reach(true);
   }
   asking = false;
   if (again) { again = false; refresh(); }
@@ -95,21 +94,17 @@ when("submit", async (event) => {
   const sent = new URLSearchParams(new FormData(form, submitter));
   const row = form.closest("[data-row]");
   form.ariaBusy = "true";
-  try {
-    const answer = await fetch(form.action, { method: "POST", body: sent, signal: AbortSignal.timeout(1e4) });
-    const fresh = await parsed(answer);
-    const line = fresh.getElementById("said");
-    if (!line) return say(fresh.body.textContent.trim());
-    merge(fresh, true);
-    say(line.textContent, line.className);
-    if (answer.ok) form.reset();
-    if (row && lastKey) focusNext(row.id);
-  } catch (error) {
-    if (!(error instanceof TypeError || error instanceof DOMException)) throw error;
-    say(data.away);
-  } finally {
-    form.ariaBusy = null;
-  }
+  typed = [];
+  deciding = row?.id;
+  const [answer, fresh] = await ask(form.action, { method: "POST", body: sent, signal: AbortSignal.timeout(1e4) });
+  form.ariaBusy = deciding = null;
+  const line = fresh?.getElementById("said");
+  if (!line) return say(fresh?.body.textContent.trim() ?? data.away);
+  merge(fresh, true);
+  say(line.textContent, line.className);
+  if (answer.ok) form.reset();
+  if (row && lastKey) focusNext(row.id);
+  if (answer.ok) typed.forEach(type);
 });
 
 // When the hand leaves, what came takes its place.
@@ -124,7 +119,7 @@ const settle = () => setTimeout(() => {
 when("focusout", settle);
 
 // Keys, not in a field.
-let lastKey = "";
+let lastKey = "", typed, deciding;
 const rows = () => all("[data-row]").filter((row) => row.checkVisibility());
 const focusRow = (row) => {
   row?.focus({ preventScroll: true });
@@ -150,6 +145,12 @@ const KEYS = {
   "/": () => find("q")?.focus(),
   "?": () => { press("summary")(find("keys")); find("keys")?.firstChild.focus(); },
 };
+// Keys wait while a row is decided.
+const type = (key) => {
+  const row = active().closest("[data-row]");
+  if (row && row.id === deciding) typed.push(key);
+  else KEYS[key](row);
+};
 when("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("input, textarea, select")) return;
   const place = lastKey === "g" && all(`[id^="place-${CSS.escape(event.key)}"]`)[0];
@@ -157,7 +158,7 @@ when("keydown", (event) => {
   if (place) place.click();
   else if (KEYS[event.key]) {
     event.preventDefault();
-    KEYS[event.key](active().closest("[data-row]"));
+    type(event.key);
   }
 });
 
@@ -165,6 +166,7 @@ when("keydown", (event) => {
 let hand;
 when("pointerdown", (event) => {
   lastKey = "";
+  typed = [];
   const { clientX: x, clientY: y, target } = event;
   const item = target.closest(".grip")?.closest("li");
   const row = event.pointerType === "touch" && Math.min(x, innerWidth - x) >= 24 && target.closest("[data-row]:not(.heed)");
@@ -172,7 +174,7 @@ when("pointerdown", (event) => {
 });
 when("pointermove", (event) => {
   if (!hand) return;
-  const [across, down] = [event.clientX - hand.x, event.clientY - hand.y];
+  const across = event.clientX - hand.x, down = event.clientY - hand.y;
   if (!hand.by) {
     if (Math.hypot(across, down) < 10) return;
     if (Math.abs(across) > Math.abs(down) !== hand.swipe) return void (hand = null);
@@ -234,6 +236,7 @@ keep(document);
 listen();
 // The clock of this zone.
 const zone = `zone=${encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone)};`;
-const moved = !`${document.cookie};`.includes(zone);
-document.cookie = `${zone} SameSite=Strict; Path=/; Max-Age=31536000`;
-if (moved && data.picture) refresh();
+if (!`${document.cookie};`.includes(zone)) {
+  document.cookie = `${zone} SameSite=Strict; Path=/; Max-Age=31536000`;
+  if (data.picture) refresh();
+}
