@@ -270,7 +270,7 @@ def peer(**fields: Any) -> Peer:
 
 
 def test_sync_880_status_shows_each_kind_of_refusal_with_the_command_that_helps(home: Path) -> None:
-    """SYNC-880, SYNC-884, SYNC-944: a reason is the other device's text, and forges no line."""
+    """SYNC-880, SYNC-884, SYNC-944, NET-52: a reason is the other device's text, and forges no line."""
     opened = TaskHome.open(home)
     opened.members.add("my phone", PHONE.certificate, clock.now())
     opened.close()
@@ -280,6 +280,7 @@ def test_sync_880_status_shows_each_kind_of_refusal_with_the_command_that_helps(
     refusals = [
         Refusal("comparison", 432, now, often),
         Refusal("other", 1, now, Sentence("my phone: so\njournal: sound")),
+        Refusal("connection", 3, now, Sentence("{name} opened a connection and said nothing: it was closed", name="x")),
         Refusal("illegal", 7, "2025-12-01T12:00:00.000Z", Sentence("long ago")),
     ]
     state = PeerState(PHONE.device_id, "my phone", connected=True, refusals=refusals, failing_there=["journal"])
@@ -295,11 +296,13 @@ def test_sync_880_status_shows_each_kind_of_refusal_with_the_command_that_helps(
     assert f"{often} (refused 432 times, last just now). Run there: lottisync check" in flat
     assert "my phone hat journal zu oft vergleichen lassen" in " ".join(german.split())
     assert "(refused once, just now). Run there: lottisync doctor" in flat
+    assert "it was closed (refused 3 times, last just now). End the daemon there and start it again: lottisync" in flat
+    assert "x hat eine Verbindung geöffnet und nichts gesagt" in " ".join(german.split())
     assert "If it is in other hands: lottisync devices revoke 'my phone'" in flat
     assert "my phone leaves out journal, because it cannot use the file there" in flat
     assert "To see why, run on my phone: lottisync status" in flat
     assert not any(line.startswith("journal: sound") for line in lines.splitlines())
-    assert [each["kind"] for each in shown["refusals"]] == ["comparison", "other"]
+    assert [each["kind"] for each in shown["refusals"]] == ["comparison", "other", "connection"]
     assert (shown["onlyHere"], shown["failingThere"]) == ([], ["journal"])
     assert "compared too often" in " ".join(advice.split())
 

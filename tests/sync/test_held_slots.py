@@ -92,7 +92,7 @@ class World:
     def __init__(self, crowds: list[Crowd], devices: list[Device], seed: int) -> None:
         self._chance = random.Random(seed)
         self._crowds, self._devices = crowds, devices
-        self._reception = Reception(lambda code, text: None)
+        self._reception = Reception(lambda code, text: None, lambda device: None)
         self._reception.know(place(number, device) for number, device in enumerate(devices) if not device.new)
         self._own = tls.sync_context(ENGINE, [DEVICE.certificate], server=True)
         self.in_after: dict[int, float] = {}

@@ -56,6 +56,7 @@ EVENT_HINTS = {
 REFUSAL_HINTS = {
     "comparison": marked("Run there: lottisync check"),
     "bad-entity": marked("Run there: lottisync check"),
+    "connection": marked("End the daemon there and start it again: lottisync daemon"),
     "version": marked("Install the newer lottisync on the older device"),
 }
 """The same for what was refused, by its kind; for any other kind `DOCTOR`."""
