@@ -68,7 +68,7 @@ async def stranger(port: int, host: str, connections: int = 50) -> AsyncIterator
 
 
 async def test_rel_d4_one_stranger_that_holds_connections_keeps_no_device_from_linking(members: list[Member]) -> None:
-    """NET-22, SYNC-39: before, one address took all the slots, for as long as it liked."""
+    """NET-22, SYNC-39, REL-D4: before, one address took all the slots, for as long as it liked."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     async with running(first), stranger(first.port, "127.0.0.2"):
@@ -80,7 +80,7 @@ async def test_rel_d4_one_stranger_that_holds_connections_keeps_no_device_from_l
 
 
 async def test_rel_d4_many_strangers_leave_places_for_addresses_that_are_known(members: list[Member]) -> None:
-    """NET-22: the address replicates, as every device's does."""
+    """NET-22, NET-40, REL-D4: the address replicates, as every device's does."""
     a, b = members
     give(a.space, b.device, Address(HERE, 1), a.now)
     first, second = engine_of(a), engine_of(b)
@@ -167,7 +167,7 @@ async def test_net_53_a_paired_device_that_does_not_greet_is_named(members: list
 
 
 async def test_rel_d5_without_a_free_descriptor_the_engine_goes_on(members: list[Member]) -> None:
-    """NET-23, SYNC-39: before, EMFILE at the listener ended the daemon."""
+    """NET-23, SYNC-39, REL-D5: before, EMFILE at the listener ended the daemon."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     with socket.socket() as caller:
