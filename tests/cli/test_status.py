@@ -251,6 +251,20 @@ def test_caus_671_a_difference_of_clocks_is_shown_as_of_when_it_was_heard(home: 
     }
 
 
+@pytest.mark.parametrize("verb", ["retire", "revoke"])
+def test_caus_672_the_clock_of_a_device_that_is_out_is_nobodys_trouble(home: Path, verb: str) -> None:
+    """CAUS-672: `devices` asked for ever to set the clock of a device that was revoked."""
+    opened = TaskHome.open(home)
+    opened.members.add("phone", PHONE.certificate, clock.now())
+    remember_clocks(opened.space, {PHONE.device_id: ClockHeard(YEAR, iso(clock.now()))}, clock.now())
+    opened.close()
+    assert "differ, as of" in run_here("devices", home=home).out
+    assert run_here("devices", verb, "phone", *(["--yes"] if verb == "revoke" else []), home=home).code == 0
+    shown = run_here("devices", home=home)
+    assert shown.code == 0
+    assert "differ, as of" not in shown.out
+
+
 SINCE, TRIED = "2026-11-22T12:00:00.000Z", "2026-11-22T12:40:00.000Z"
 
 

@@ -65,10 +65,13 @@ DOCTOR = marked("Run there: lottisync doctor")
 
 def with_hint(problem: Problem) -> str:
     """The sentence of a problem, and the command that helps."""
-    said = translated(problem)
-    if not problem.hint:
-        return said
-    return f"{said}. {say(HINTS[problem.hint], **problem.arguments)}"
+    said, helps = translated(problem), hint_of(problem)
+    return f"{said}. {helps}" if helps else said
+
+
+def hint_of(problem: Problem) -> str:
+    """The command that helps; empty if there is none."""
+    return say(HINTS[problem.hint], **problem.arguments) if problem.hint else ""
 
 
 def system_text(error: OSError) -> str:
