@@ -163,11 +163,8 @@ def _show_narrow(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> No
             terminal.line(line)
         facts = [short(t.id), t.priority, t.due or "", "" if t.status == "OPEN" else translated(words.status(t.status))]
         facts += [minutes(t.estimate)]
-        facts += (
-            [say("forgotten from {changed}", changed=local(forgotten_from(page.changed[t.id]), DATE))]
-            if wanted.deleted
-            else []
-        )
+        at = forgotten_from(page.changed[t.id]) if wanted.deleted else None
+        facts += [say("forgotten from {changed}", changed=local(at, DATE))] if at else []
         late = t.due is not None and t.due < now
         for line in textwrap.wrap("  ".join(filter(None, facts)), width - 2):
             terminal.line(f"  {line}", "red" if late else "dim")
