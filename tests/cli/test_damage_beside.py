@@ -211,3 +211,18 @@ def test_ent_1000_a_time_of_change_that_is_none_hides_no_deleted_task(home: Path
     [found] = done.json["tasks"]
     assert (found["id"], found["forgottenAt"]) == ("task-a", None)
     assert run_here("task", "list", "--deleted", home=home).code == 0
+
+
+def test_store_946_a_damaged_label_or_linked_task_hides_no_task(home: Path) -> None:
+    """STORE-946, JOUR-510, REL-D7: `task show` was refused for what is beside the task; what is left out is named."""
+    assert run_here("task", "label", "add", "task-b", "errand", home=home).code == 0
+    assert run_here("task", "link", "task-b", "blocks", "task-a", home=home).code == 0
+    with opened(home) as device, device.journal.reading() as reader:
+        [label] = [document.id for document in reader.documents("label")]
+    for ident in (label, "task-a"):
+        damage(home, "journal", "serialized = '{'", ident)
+    done = run_here("task", "show", "task-b", home=home)
+    assert done.code == 0, done
+    assert "Milk b" in done.out
+    assert "is damaged, and may be marked so" in " ".join(done.out.split())
+    assert label in done.err
