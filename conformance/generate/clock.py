@@ -60,9 +60,23 @@ def vectors() -> Book:
         book.ok(f"compare-{name}", "CAUS-3", comment, "clock.compare", reference.compare(a, b), a=a, b=b)
     for name, comment, a, b in MERGES:
         book.ok(f"merge-{name}", "CAUS-4", comment, "clock.merge", reference.merge(a, b), a=a, b=b)
-    book.ok("merge-whole-number-with-a-point", "CAUS-4", "1.0 is 1", "clock.merge", {"A": 2}, a={"A": 2.0}, b={"A": 1})
     book.ok(
-        "compare-whole-number-with-a-point", "CAUS-3", "1.0 is 1", "clock.compare", "equal", a={"A": 1.0}, b={"A": 1}
+        "merge-whole-number-with-a-point",
+        "CAUS-4 ENT-32",
+        "1.0 is 1",
+        "clock.merge",
+        {"A": 2},
+        a={"A": 2.0},
+        b={"A": 1},
+    )
+    book.ok(
+        "compare-whole-number-with-a-point",
+        "CAUS-3 ENT-32",
+        "1.0 is 1",
+        "clock.compare",
+        "equal",
+        a={"A": 1.0},
+        b={"A": 1},
     )
     for name, clock, comment in BAD:
         book.error(f"compare-{name}-on-the-left", "CAUS-2", comment, "clock.compare", "bad-clock", a=clock, b={})

@@ -77,7 +77,7 @@ def cases() -> list[tuple[str, str, str, dict[str, Any]]]:
         ("reading-with-ticks", "ENT-8", "both parts of the reading",
          entity({A: 1}, {"title": [held("one", A, 1, at=[2**48 - 1, 65_535])]})),
         ("largest-counter", "ENT-8", "2^53 - 1", entity({A: 2**53 - 1}, {"title": [held("one", A, 2**53 - 1)]})),
-        ("counters-with-a-point", "ENT-8", "1.0 is 1, in the clock and in a write",
+        ("counters-with-a-point", "ENT-8 ENT-32", "1.0 is 1, in the clock and in a write",
          entity({A: 1.0}, {"title": [held("one", A, 1.0)]})),
         ("another-type", "ENT-8", "the type counts", entity({A: 1}, {"title": one}, type="note")),
         ("another-id", "ENT-8", "so does the id", entity({A: 1}, {"title": one}, id="T-2.x:y_z")),
@@ -104,7 +104,7 @@ def cases() -> list[tuple[str, str, str, dict[str, Any]]]:
            entity({A: 2}, {"title": one, "deletedAt": [held(gone(seen), A, 2)]}))
           for name, seen in (("no-host", {A: 1, "x": 1}), ("capitals", {A: 1, "A" * 16: 1}),
                              ("minus-one", {A: 1, B: -1}))),
-        ("deletion-whose-seen-has-a-point", "ENT-12", "1.0 is 1: it is a deletion",
+        ("deletion-whose-seen-has-a-point", "ENT-12 ENT-32", "1.0 is 1: it is a deletion",
          entity({A: 2}, {"title": one, "deletedAt": [held(gone({A: 1.0}), A, 2)]})),
         ("deletion-at-no-time", "ENT-12", "when it was may be any text",
          entity({A: 2}, {"title": one, "deletedAt": [held(gone({A: 1}, at=""), A, 2)]})),

@@ -65,6 +65,6 @@ def vectors() -> Book:
                "bad-request", hlc=[0, 0])  # fmt: skip
     for name, wrong, comment in NO_TIMES:
         book.error(f"tick-now-is-{name}", "CAUS-7", comment, "hlc.tick", "bad-request", hlc=[0, 0], now=wrong)
-    book.ok("tick-numbers-with-a-point", "CAUS-7", "1.0 is 1", "hlc.tick", [5, 0], hlc=[0.0, 1.0], now=5.0)
+    book.ok("tick-numbers-with-a-point", "CAUS-7 ENT-32", "1.0 is 1", "hlc.tick", [5, 0], hlc=[0.0, 1.0], now=5.0)
     book.error("tick-now-is-text", "CAUS-7", "now is a number", "hlc.tick", "bad-request", hlc=[0, 0], now="5")
     return book

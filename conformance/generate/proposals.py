@@ -189,15 +189,13 @@ def guard() -> Book:
         ),
     ]
     for code in (*WHITE_SPACE, 0x0B):
-        blank, comment = chr(code), "this is white space"
+        blank, comment, rules = chr(code), "this is white space", "REV-1001 ENT-30"
         apart, around = f"{'x' * 10}{blank}{blank}{'x' * 9}", f"{blank}{'x' * 19}{blank}"
-        cases.append(
-            (f"reason-with-{code:04x}", "REV-1001", f"{comment}: a run is one character", {"reason": apart}, None)
-        )
-        cases.append((f"reason-between-{code:04x}", "REV-1001", f"{comment}: trimmed", {"reason": around}, refusal))
+        cases.append((f"reason-with-{code:04x}", rules, f"{comment}: a run is one character", {"reason": apart}, None))
+        cases.append((f"reason-between-{code:04x}", rules, f"{comment}: trimmed", {"reason": around}, refusal))
     for code in UNSEEN:
         hidden = f"{'x' * 10}{chr(code)}{'x' * 9}"
-        cases.append((f"reason-with-{code:04x}", "REV-1000", "nobody sees this", {"reason": hidden}, refusal))
+        cases.append((f"reason-with-{code:04x}", "REV-1000 ENT-30", "nobody sees this", {"reason": hidden}, refusal))
     hidden_in_a_run = {"reason": f"{'x' * 9} \u200b {'x' * 9}"}
     cases.append(("reason-with-a-run", "REV-1001", "taken out before a run is one", hidden_in_a_run, refusal))
     base: dict[str, Any] = {"isChecked": True, "checkedBy": "user", "checkedAt": AT, "proposed": False, "reason": None}
@@ -378,8 +376,10 @@ def redundancy() -> Book:
     for number, current in enumerate(({}, {"titles": "Milk"}, {"titles": None})):
         fields = {"tool": "add_checklist_item", "args": {"title": "Milk"}, "current": current}
         book.error(f"titles-are-texts-{number}", "REV-20", "bad input", "proposal.redundancy", "bad-request", **fields)
+    rules = {"this is white space": "ENT-30", "this is no white space": "ENT-30", "full case folding": "ENT-31"}
     for name, comment, tool, args, current, expected in cases:
-        book.ok(name, "REV-20", comment, "proposal.redundancy", expected, tool=tool, args=args, current=current)
+        spec = f"REV-20 {rules.get(comment, '')}"
+        book.ok(name, spec, comment, "proposal.redundancy", expected, tool=tool, args=args, current=current)
     return book
 
 
@@ -683,7 +683,7 @@ def projection() -> Book:
         ),
         (
             "undoes-decides-nothing",
-            "REV-161",
+            "REV-326",
             "what was undone follows from the verdict and from what was seen",
             [yes, _decision("u", "retracted", seen=("y",), undoes="another")],
             at,

@@ -251,7 +251,7 @@ def a_restored_backup_meets_who_knows_more(world: World) -> None:
 
 def a_device_put_back_to_before_its_first_write(world: World) -> None:
     """Its chain and that of its earlier self part at the genesis: the node is the chain value of counter 0, and both
-    branches are whole logs (COPY-5, COPY-6)."""
+    branches are whole logs (COPY-5, COPY-6, COPY-50)."""
     a, b = world.device("a"), world.device("b", elsewhere=True)
     a.close()
     backup = world.copy(a, "backup")

@@ -97,9 +97,10 @@ def test_what_cannot_be_understood_is_an_error_answer(line: bytes) -> None:
 
 
 def test_a_number_written_with_a_point_is_the_whole_number_that_it_is() -> None:
-    """Many languages read 1.0 and 1 as one number, and write either."""
+    """ENT-32: many languages read 1.0 and 1 as one number, and write either."""
     assert answer(b'{"id":1,"op":"clock.merge","a":{"h":1.0},"b":{}}')["ok"] == {"h": 1}
     assert answer(b'{"id":1,"op":"hlc.tick","hlc":[5.0,0.0],"now":9.0}')["ok"] == [9, 0]
+    assert answer(b'{"id":1,"op":"clock.compare","a":{"h":1e0},"b":{"h":1,"i":-0.0}}')["ok"] == "equal"
     assert answer(b'{"id":1,"op":"hlc.tick","hlc":[5.5,0],"now":9}')["error"]["code"] == "bad-request"
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, timedelta, timezone
+from typing import Any
 
 import pytest
 from tests.support.counted import NOON
@@ -339,3 +340,14 @@ def test_agent89_thousands_of_writes_beyond_the_knowledge_fit_into_their_documen
     assert len(listed) == MAX_LISTED
     settle(laptop, lambda tx: tx.put(f"{laura}-x", "agentState", {"slots": {"processedBeyond": listed}}))
     assert stored({}, listed).beyond < dots
+
+
+@pytest.mark.parametrize("odd", [[None, 1, "x"], [[None]], [["x", "y"]], [[[], 1]], [{"a": 1}], {"a": 1}, "x", 7])
+def test_agent_1061_what_another_program_left_in_a_watermark_ends_no_wake(laptop: Device, laura: str, odd: Any) -> None:
+    """AGENT-1061, STORE-100, REL-D12: `agent wake` ended in a TypeError, each time."""
+    assert laptop.wake(laura, ScriptedModel(say()), turn="1").turns == 1
+    with laptop.agents.reading() as reader:
+        [state] = [document.id for document in reader.documents("agentState")]
+    settle(laptop, lambda tx: tx.put(state, "agentState", {"slots/processedBeyond": odd}))
+    assert laptop.wake(laura, ScriptedModel(say()), turn="2").turns == 1
+    assert stored({}, odd).beyond == frozenset()

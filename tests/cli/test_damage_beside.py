@@ -198,3 +198,31 @@ def test_ent_1001_a_turn_without_its_run_hides_no_agent(home: Path, odd: dict[st
         shown = run_here("agent", *page, home=home)
         assert shown.code == 0, shown
     assert "Laura of b" in run_here("agent", "list", home=home).out
+
+
+@pytest.mark.parametrize("held", ["cast(x'b0ff' as text)", "''", "'some day'"], ids=["no text", "nothing", "a word"])
+def test_ent_1000_a_time_of_change_that_is_none_hides_no_deleted_task(home: Path, held: str) -> None:
+    """ENT-1000, STORE-101, STORE-942: `task list` ended with an error, and the list of the deleted with a traceback."""
+    assert run_here("task", "delete", "task-a", home=home).code == 0
+    damage(home, "journal", f"updated_at = {held}", "task-a")
+    assert run_here("task", "list", home=home).code == 0
+    done = run_here("task", "list", "--deleted", "--json", home=home)
+    assert done.code == 0, done
+    [found] = done.json["tasks"]
+    assert (found["id"], found["forgottenAt"]) == ("task-a", None)
+    assert run_here("task", "list", "--deleted", home=home).code == 0
+
+
+def test_store_946_a_damaged_label_or_linked_task_hides_no_task(home: Path) -> None:
+    """STORE-946, JOUR-510, REL-D7: `task show` was refused for what is beside the task; what is left out is named."""
+    assert run_here("task", "label", "add", "task-b", "errand", home=home).code == 0
+    assert run_here("task", "link", "task-b", "blocks", "task-a", home=home).code == 0
+    with opened(home) as device, device.journal.reading() as reader:
+        [label] = [document.id for document in reader.documents("label")]
+    for ident in (label, "task-a"):
+        damage(home, "journal", "serialized = '{'", ident)
+    done = run_here("task", "show", "task-b", home=home)
+    assert done.code == 0, done
+    assert "Milk b" in done.out
+    assert "is damaged, and may be marked so" in " ".join(done.out.split())
+    assert label in done.err

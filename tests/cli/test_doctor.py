@@ -89,6 +89,20 @@ def test_cli_111_a_damaged_file_is_a_finding(home: Path, file: str) -> None:
     assert {"disk", "model"} & {each["part"] for each in done.json["findings"]}
 
 
+@pytest.mark.parametrize("store", ["space", "journal", "agent"])
+def test_cli_1103_a_missing_store_is_named_with_the_command_that_makes_it(home: Path, store: str) -> None:
+    """CLI-1103, CLI-330: the clock was not looked at without `space`, and what to do was a command that failed, too."""
+    for file in home.glob(f"{store}.sqlite*"):
+        file.unlink()
+    done = run_here("doctor", "--json", home=home)
+    assert done.code == 1
+    found = {each["part"]: each for each in done.json["findings"]}
+    assert "init --missing" in found["stores"]["advice"], found
+    assert found["clock"]["state"] == "good", found
+    assert run_here("init", "--missing", home=home).code == 0
+    assert "fault" not in states(home).values()
+
+
 @pytest.mark.parametrize(("free", "state"), [(5 * 10**9, "good"), (10**8, "warning"), (10**6, "fault")])
 def test_cli_110_little_room_is_said(free: int, state: str) -> None:
     found = doctor.disk(Path("/home/ada"), free)

@@ -251,6 +251,20 @@ def test_caus_671_a_difference_of_clocks_is_shown_as_of_when_it_was_heard(home: 
     }
 
 
+@pytest.mark.parametrize("verb", ["retire", "revoke"])
+def test_caus_672_the_clock_of_a_device_that_is_out_is_nobodys_trouble(home: Path, verb: str) -> None:
+    """CAUS-672: `devices` asked for ever to set the clock of a device that was revoked."""
+    opened = TaskHome.open(home)
+    opened.members.add("phone", PHONE.certificate, clock.now())
+    remember_clocks(opened.space, {PHONE.device_id: ClockHeard(YEAR, iso(clock.now()))}, clock.now())
+    opened.close()
+    assert "differ, as of" in run_here("devices", home=home).out
+    assert run_here("devices", verb, "phone", *(["--yes"] if verb == "revoke" else []), home=home).code == 0
+    shown = run_here("devices", home=home)
+    assert shown.code == 0
+    assert "differ, as of" not in shown.out
+
+
 SINCE, TRIED = "2026-11-22T12:00:00.000Z", "2026-11-22T12:40:00.000Z"
 
 
@@ -270,7 +284,7 @@ def peer(**fields: Any) -> Peer:
 
 
 def test_sync_880_status_shows_each_kind_of_refusal_with_the_command_that_helps(home: Path) -> None:
-    """SYNC-880, SYNC-884, SYNC-944: a reason is the other device's text, and forges no line."""
+    """SYNC-880, SYNC-884, SYNC-944, NET-52: a reason is the other device's text, and forges no line."""
     opened = TaskHome.open(home)
     opened.members.add("my phone", PHONE.certificate, clock.now())
     opened.close()
@@ -280,6 +294,7 @@ def test_sync_880_status_shows_each_kind_of_refusal_with_the_command_that_helps(
     refusals = [
         Refusal("comparison", 432, now, often),
         Refusal("other", 1, now, Sentence("my phone: so\njournal: sound")),
+        Refusal("connection", 3, now, Sentence("{name} opened a connection and said nothing: it was closed", name="x")),
         Refusal("illegal", 7, "2025-12-01T12:00:00.000Z", Sentence("long ago")),
     ]
     state = PeerState(PHONE.device_id, "my phone", connected=True, refusals=refusals, failing_there=["journal"])
@@ -295,11 +310,13 @@ def test_sync_880_status_shows_each_kind_of_refusal_with_the_command_that_helps(
     assert f"{often} (refused 432 times, last just now). Run there: lottisync check" in flat
     assert "my phone hat journal zu oft vergleichen lassen" in " ".join(german.split())
     assert "(refused once, just now). Run there: lottisync doctor" in flat
+    assert "it was closed (refused 3 times, last just now). End the daemon there and start it again: lottisync" in flat
+    assert "x hat eine Verbindung geöffnet und nichts gesagt" in " ".join(german.split())
     assert "If it is in other hands: lottisync devices revoke 'my phone'" in flat
     assert "my phone leaves out journal, because it cannot use the file there" in flat
     assert "To see why, run on my phone: lottisync status" in flat
     assert not any(line.startswith("journal: sound") for line in lines.splitlines())
-    assert [each["kind"] for each in shown["refusals"]] == ["comparison", "other"]
+    assert [each["kind"] for each in shown["refusals"]] == ["comparison", "other", "connection"]
     assert (shown["onlyHere"], shown["failingThere"]) == ([], ["journal"])
     assert "compared too often" in " ".join(advice.split())
 

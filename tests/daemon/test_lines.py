@@ -4,7 +4,7 @@ from lottisync.daemon.lines import MOST, Lines
 
 
 def test_cli_58_rel_d4_lines_of_one_kind_are_counted_and_hide_no_other() -> None:
-    """1,993 lines in 70 s said that a stranger was refused."""
+    """CLI-58, REL-D4: 1,993 lines in 70 s said that a stranger was refused."""
     said: list[tuple[str, str]] = []
     lines = Lines(lambda code, text: said.append((code, text)))
     for number in range(1_993):

@@ -69,7 +69,7 @@ def test_every_json_reader_can_read_it(value: Any) -> None:
     ],
 )
 def test_the_form_to_the_byte(value: Any, raw: bytes) -> None:
-    """ENT-7"""
+    """ENT-7, ENT-32"""
     assert encode(value) == raw
     check(raw)
 

@@ -29,6 +29,7 @@ def anyio_backend() -> str:
 
 @given(st.lists(st.tuples(HOSTS, st.booleans()), max_size=60))
 def test_net_22_no_address_takes_more_than_its_share_and_the_known_find_a_place(calls: list[tuple[str, bool]]) -> None:
+    """NET-22, NET-40, REL-D4"""
     slots = Slots(most=12, each=3, kept=4)
     taken: list[tuple[str, bool]] = []
     for host, known in calls:
@@ -45,6 +46,7 @@ def test_net_22_no_address_takes_more_than_its_share_and_the_known_find_a_place(
 
 
 def test_net_41_a_stranger_in_the_same_network_does_not_use_up_the_share_of_a_known_address() -> None:
+    """NET-41, REL-D4"""
     slots = Slots()
     while slots.take("fe80::bad%eth0"):
         pass

@@ -303,6 +303,27 @@ def test_forget_3_a_row_that_cannot_be_read_stays_and_holds_up_no_other(tmp_path
     assert ids(store) == ["t1"]
 
 
+@pytest.mark.parametrize(
+    ("column", "held"),
+    [("id", b"\xff"), ("clock", b"\xff"), ("clock", b""), ("clock", b'{"a'), ("stamps", b"["), ("type", b"\xff")],
+)
+def test_forget_12_a_tombstone_with_a_damaged_cell_holds_up_no_other(tmp_path: Path, column: str, held: bytes) -> None:
+    """FORGET-12, STORE-101: `purge` and `status` ended with an error for ever, once it was 30 days old."""
+    store = new_store(tmp_path)
+    for number in range(3):
+        put(store, f"t{number}")
+        delete(store, f"t{number}")
+    store._connection.execute(
+        f"update journal_entities set {column} = cast(? as text) where id = 't1'", (held,)
+    ).fetchall()
+    with store.reading() as reader:
+        assert forgetting.holding_back(reader, ["phone"], forgetting.MIN_AGE, LATER)["phone"] >= 2
+    assert purge(store) >= 2
+    with store.reading() as reader:
+        left = [ident for (ident,) in reader.local("select cast(id as blob) from rows")]
+    assert left == [held if column == "id" else b"t1"]
+
+
 def test_forget_8_a_row_that_cannot_be_read_does_not_stop_a_device_from_coming_back(tmp_path: Path) -> None:
     """FORGET-300: What it has seen stands in the index, too: what was forgotten goes, and what nobody else has seen
     stays."""

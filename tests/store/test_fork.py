@@ -260,6 +260,7 @@ def test_copy_5_all_that_names_a_write_is_renamed(tmp_path: Path) -> None:
 
 
 def test_copy_5_a_genesis_is_a_node_when_nothing_is_shared(tmp_path: Path) -> None:
+    """COPY-50"""
     a = new_store(tmp_path, 1)
     copy = copied(a, tmp_path / "copy.sqlite", 2)
     put(a, "a", {"title": "a"})

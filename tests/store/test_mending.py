@@ -541,7 +541,7 @@ BYTES = {
 
 @pytest.mark.parametrize("damage", BYTES.values(), ids=BYTES.keys())
 def test_rel_d2_one_error_whatever_the_bytes(damage: str, tmp_path: Path) -> None:
-    """STORE-29, MEND-4: bytes that are not even text are damage like any other, and a peer mends them."""
+    """STORE-29, MEND-4, REL-D2: bytes that are not even text are damage like any other, and a peer mends them."""
     entity = made({A: 1}, title=(A, 1, "Milk"))
     store = holding(tmp_path, 1, entity)
     with store.transaction(NOON, HIGH) as tx:

@@ -92,7 +92,7 @@ class World:
     def __init__(self, crowds: list[Crowd], devices: list[Device], seed: int) -> None:
         self._chance = random.Random(seed)
         self._crowds, self._devices = crowds, devices
-        self._reception = Reception(lambda code, text: None)
+        self._reception = Reception(lambda code, text: None, lambda device: None)
         self._reception.know(place(number, device) for number, device in enumerate(devices) if not device.new)
         self._own = tls.sync_context(ENGINE, [DEVICE.certificate], server=True)
         self.in_after: dict[int, float] = {}
@@ -206,7 +206,7 @@ def let_in(crowds: list[Crowd], devices: list[Device], seed: int) -> None:
 def test_net_40_whatever_strangers_hold_a_device_that_is_known_there_gets_in_at_its_first_try(
     crowds: list[Crowd], devices: list[Device], seed: int
 ) -> None:
-    """NET-22, NET-41, NET-303: strangers at up to 40 addresses."""
+    """NET-22, NET-41, NET-303, REL-D4: strangers at up to 40 addresses."""
     let_in(crowds, devices, seed)
 
 
@@ -216,5 +216,5 @@ def test_net_40_whatever_strangers_hold_a_device_that_is_known_there_gets_in_at_
 def test_net_22_what_strangers_of_a_few_networks_hold_leaves_room_for_a_device_at_a_new_address(
     crowds: list[Crowd], devices: list[Device], seed: int
 ) -> None:
-    """NET-22, NET-303"""
+    """NET-22, NET-303, REL-D4"""
     let_in(crowds, devices, seed)

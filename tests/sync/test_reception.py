@@ -1,4 +1,4 @@
-"""Who is let in at the engine's port, with real sockets: NET-6, NET-22 to NET-24, SYNC-39."""
+"""Who is let in at the engine's port, with real sockets: NET-6, NET-22 to NET-24, NET-52, NET-53, SYNC-39."""
 
 import contextlib
 import socket
@@ -68,7 +68,7 @@ async def stranger(port: int, host: str, connections: int = 50) -> AsyncIterator
 
 
 async def test_rel_d4_one_stranger_that_holds_connections_keeps_no_device_from_linking(members: list[Member]) -> None:
-    """NET-22, SYNC-39: before, one address took all the slots, for as long as it liked."""
+    """NET-22, SYNC-39, REL-D4: before, one address took all the slots, for as long as it liked."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     async with running(first), stranger(first.port, "127.0.0.2"):
@@ -80,7 +80,7 @@ async def test_rel_d4_one_stranger_that_holds_connections_keeps_no_device_from_l
 
 
 async def test_rel_d4_many_strangers_leave_places_for_addresses_that_are_known(members: list[Member]) -> None:
-    """NET-22: the address replicates, as every device's does."""
+    """NET-22, NET-40, REL-D4: the address replicates, as every device's does."""
     a, b = members
     give(a.space, b.device, Address(HERE, 1), a.now)
     first, second = engine_of(a), engine_of(b)
@@ -109,7 +109,8 @@ async def silent(engine: Engine, own: Member, other: Member) -> TLSStream:
 
 
 async def test_rel_d5_a_paired_device_that_says_nothing_gets_a_few_connections(tmp_path: Path) -> None:
-    """NET-24: before, 373 of them used up the file descriptors, and the daemon ended."""
+    """NET-24, NET-52, REL-D5: before, 373 of them used up the file descriptors, and the daemon ended; and nothing said
+    which device it was."""
     a, b, c = members = household(tmp_path, 3)
     first, third = engine_of(a), engine_of(c)
     open_ones = 0
@@ -134,13 +135,39 @@ async def test_rel_d5_a_paired_device_that_says_nothing_gets_a_few_connections(t
         introduce(c, a, first.port)
         async with running(third):
             await until(lambda: in_step(a, c))
+        name = first.peers[b.device].name
+        reason = f"{name} opened more than {EACH_DEVICE} connections at one time: it gets no more of them"
+        [found] = first.peers[b.device].refusals
+        assert (found.kind, found.times, found.reason) == ("connection", 2 * EACH_DEVICE, reason)
+        assert a.reports.count(("refused", reason)) == found.times
+        assert not first.peers[c.device].refusals
         tasks.cancel_scope.cancel()
     for member in members:
         member.close()
 
 
+async def test_net_53_a_paired_device_that_does_not_greet_is_named(members: list[Member]) -> None:
+    """NET-53, NET-6: before, it left no trace. A device that hangs up by itself is not refused."""
+    a, b = members
+    first = engine_of(a)
+    async with running(first):
+        async with await silent(first, b, a):
+            pass
+        await until(lambda: first._reception.connections(b.device) == 0)
+        assert not first.peers[b.device].refusals
+        async with await silent(first, b, a) as stream:
+            with contextlib.suppress(*GONE):
+                while True:
+                    await stream.receive()
+        await until(lambda: bool(first.peers[b.device].refusals))
+        [found] = first.peers[b.device].refusals
+        reason = f"{first.peers[b.device].name} opened a connection and said nothing: it was closed"
+        assert (found.kind, found.times, found.reason) == ("connection", 1, reason)
+        assert ("refused", reason) in a.reports
+
+
 async def test_rel_d5_without_a_free_descriptor_the_engine_goes_on(members: list[Member]) -> None:
-    """NET-23, SYNC-39: before, EMFILE at the listener ended the daemon."""
+    """NET-23, SYNC-39, REL-D5: before, EMFILE at the listener ended the daemon."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     with socket.socket() as caller:

@@ -23,7 +23,7 @@ def fail(code: str) -> None:
 """
 
 NOT_OF_ERRORS = {
-    *("goodbye", "duplicate-connection", "duplicate-key"),  # how a session ends (docs/specs/07-sync.md)
+    *("goodbye", "duplicate-connection", "duplicate-key", "timeout"),  # how a session ends (docs/specs/07-sync.md)
     "insufficient_quota",  # what a model's server answers
 }
 

@@ -5,7 +5,7 @@ holds writes beyond its knowledge. The model has seen those of its task, so they
 next wake would see them as new, and a proposal about them would be refused.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from lottisync.causality.knowledge import Knowledge, beyond
@@ -43,9 +43,13 @@ def of(knowledge: Knowledge, entities: Iterable[Entity]) -> Seen:
 
 
 def stored(knowledge: Mapping[str, int], listed: Any) -> Seen:
-    """The inverse of how state and messages keep it."""
+    """The inverse of how state and messages keep it. What is no dot there counts as not seen."""
     dots = listed if isinstance(listed, list) else []
-    return Seen(
-        {Host(host): counter for host, counter in knowledge.items()},
-        frozenset(Dot(Host(host), counter) for host, counter in dots),
-    )
+    return Seen({Host(host): counter for host, counter in knowledge.items()}, frozenset(_dots(dots)))
+
+
+def _dots(listed: list[Any]) -> Iterator[Dot]:
+    for each in listed:
+        match each:
+            case [str(host), int(counter)]:
+                yield Dot(Host(host), counter)

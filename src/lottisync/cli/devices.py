@@ -100,7 +100,7 @@ def devices(context: click.Context, terminal: Terminal) -> None:
             off, at = heard.get(row.id, (None, None))
             silent_since = None if row.connected else at
             trouble = clock_trouble(row.name, off, row.clock_said, clock.now(), heard_at=silent_since)
-            if trouble is not None:
+            if row.status == "active" and trouble is not None:
                 terminal.line(translated(trouble) + ".", "yellow")
             if row.away and (said := away_text(row.away, row.name)):
                 terminal.line(f"{row.name}  {said}", "dim")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lottisync.answers.care import Finding, FindingState
-from lottisync.cli.hints import refusal_hint
+from lottisync.cli.hints import hint_of, refusal_hint
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import DaemonStatus, last_seen, read_status
 from lottisync.device import clock
@@ -75,7 +75,7 @@ def _looked_at(part: str, check: Callable[[], list[Finding]]) -> list[Finding]:
     try:
         return check()
     except Problem as problem:
-        return [Finding(part, "fault", translated(problem), say("See more with: lottisync check"))]
+        return [Finding(part, "fault", translated(problem), hint_of(problem) or say("See more with: lottisync check"))]
     except OSError as error:
         return [
             Finding(
@@ -179,7 +179,10 @@ def port(running: DaemonStatus | None, *, free: bool) -> Finding:
 
 def clocks(home: TaskHome, running: DaemonStatus | None, now: int, reading: Reading = str) -> list[Finding]:
     """This device's clock, compared with what it wrote earlier; the clocks of the others, by what they said."""
-    seen = max(last_seen(home, running).values(), default="")
+    try:
+        seen = max(last_seen(home, running).values(), default="")
+    except Problem:  # that the store cannot be read is the finding of other parts
+        seen = ""
     here = iso(now)
     found = [Finding("clock", "good", say("it is {here}", here=reading(here)), None)]
     if seen > here:

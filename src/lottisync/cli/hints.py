@@ -63,6 +63,7 @@ EVENT_HINTS = {
 REFUSAL_HINTS = {
     "comparison": marked("Run there: lottisync check"),
     "bad-entity": marked("Run there: lottisync check"),
+    "connection": marked("End the daemon there and start it again: lottisync daemon"),
     "version": marked("Install the newer lottisync on the older device"),
 }
 """The same for what was refused, by its kind; for any other kind `DOCTOR`."""
@@ -71,11 +72,16 @@ DOCTOR = marked("Run there: lottisync doctor")
 
 def with_hint(problem: Problem) -> str:
     """The sentence of a problem, and the command that helps."""
-    said = translated(problem)
+    said, helps = translated(problem), hint_of(problem)
+    return f"{said}. {helps}" if helps else said
+
+
+def hint_of(problem: Problem) -> str:
+    """The command that helps; empty if there is none."""
     if not problem.hint:
-        return said
+        return ""
     named = {name: _shortened(held) for name, held in problem.arguments.items()}
-    return f"{said}. {say(HINTS[problem.hint], **named)}"
+    return say(HINTS[problem.hint], **named)
 
 
 def _shortened(held: object) -> object:
@@ -85,7 +91,7 @@ def _shortened(held: object) -> object:
 
 def hints_of(problems: Iterable[Problem]) -> list[str]:
     """What helps with several, each sentence once."""
-    return list(dict.fromkeys(say(HINTS[each.hint], **each.arguments) for each in problems if each.hint))
+    return [helps for helps in dict.fromkeys(map(hint_of, problems)) if helps]
 
 
 def system_text(error: OSError) -> str:

@@ -160,10 +160,7 @@ def _show_narrow(terminal: Terminal, page: Page, wanted: Wanted, now: str) -> No
         terminal.line(t.title)
         facts = [short(t.id), t.priority, t.due or "", "" if t.status == "OPEN" else translated(words.status(t.status))]
         facts += [minutes(t.estimate)]
-        facts += (
-            [say("forgotten from {changed}", changed=local(forgotten_from(page.changed[t.id]), DATE))]
-            if wanted.deleted
-            else []
-        )
+        at = forgotten_from(page.changed[t.id]) if wanted.deleted else None
+        facts += [say("forgotten from {changed}", changed=local(at, DATE))] if at else []
         late = t.due is not None and t.due < now
         terminal.line(f"  {'  '.join(filter(None, facts))}", "red" if late else "dim", further="  ")

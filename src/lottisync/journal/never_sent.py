@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from lottisync.entities.entity import Entity, is_deleted
+from lottisync.entities.version import Damaged
 from lottisync.entities.view import view
 from lottisync.journal.types import Task
 from lottisync.problem import Problem, Sentence
@@ -24,11 +25,14 @@ def withheld_because(reader: Reader, task: Task) -> Sentence | None:
     """Why no model is told of the task, in words for its person; None if it may be told."""
     if task.never_send:
         return Sentence("the task is marked so")
-    for label_id in sorted(ident for ident, on in task.labels.items() if on):
-        if is_marked(entity := reader.entity(label_id)):
-            return Sentence("its label {name} is marked so", name=quoted(_name(entity)))
-    if task.category_id and is_marked(entity := reader.entity(task.category_id)):
-        return Sentence("its category {name} is marked so", name=quoted(_name(entity)))
+    try:
+        for label_id in sorted(ident for ident, on in task.labels.items() if on):
+            if is_marked(entity := reader.entity(label_id)):
+                return Sentence("its label {name} is marked so", name=quoted(_name(entity)))
+        if task.category_id and is_marked(entity := reader.entity(task.category_id)):
+            return Sentence("its category {name} is marked so", name=quoted(_name(entity)))
+    except Damaged:
+        return Sentence("a label or category of it is damaged, and may be marked so")
     return None
 
 

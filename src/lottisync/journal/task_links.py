@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from lottisync.entities.version import Damaged
 from lottisync.entities.view import view
 from lottisync.journal import words
 from lottisync.journal.types import ENTRY_LINK, INVERSES, EntryLink
@@ -26,13 +27,17 @@ class LinkedTask(NamedTuple):
 
 
 def linked_tasks(reader: Reader, task_id: str) -> Iterator[LinkedTask]:
-    """The live tasks that this one is linked with, once for each relation."""
+    """The live tasks that this one is linked with, once for each relation. One that is damaged is left out: what lists
+    it names the damage."""
     for link in (*reader.links_from(task_id, ENTRY_LINK), *reader.links_to(task_id, ENTRY_LINK)):
         held = view(link, EntryLink)
         there = held.from_id == task_id
         other = held.to_id if there else held.from_id
-        document = reader.document(other)
+        try:
+            document = reader.document(other)
+            title = str(document.document().get("title", "")) if document is not None else ""
+        except Damaged:
+            continue
         if document is not None and not document.deleted:
-            title = str(document.document().get("title", ""))
             for word in sorted(word for word, on in held.relations.items() if on):
                 yield LinkedTask(word if there else FAR_END.get(word, word), other, title)

@@ -19,7 +19,7 @@ from lottisync.journal.types import Task
 from lottisync.store import lookups
 from lottisync.store.feed_index import UNWRITABLE, FeedIndex
 from lottisync.store.forgetting import MIN_AGE
-from lottisync.store.instant import iso, millis
+from lottisync.store.instant import is_instant, iso, millis
 from lottisync.store.reader import Change, Reader
 from lottisync.store.store import Store
 
@@ -172,10 +172,10 @@ class TaskList(FeedIndex[Indexed]):
         return self._connection.execute(sql, bindings).fetchall()
 
 
-def forgotten_from(changed: str) -> str:
+def forgotten_from(changed: str) -> str | None:
     """When a deleted task may be forgotten at the earliest: 30 days after it was deleted, if every device has seen
-    it."""
-    return iso(millis(changed) + MIN_AGE)
+    it. None if the disk has damaged the time of that."""
+    return iso(millis(changed) + MIN_AGE) if is_instant(changed) else None
 
 
 def page_of(file: Path, journal: Store, wanted: Wanted) -> Page:

@@ -121,6 +121,14 @@ def page(reader: Reader, task_id: str) -> TaskPage:
                     damaged.append(problem)
         return found
 
+    def label(key: str) -> list[Label]:
+        try:
+            document = reader.document(key)
+            return [document.view(Label)] if document and document.type == "label" and not document.deleted else []
+        except Damaged as problem:
+            damaged.append(problem)
+            return []
+
     # A task owns itself, so one query finds it with all that it owns; `read` says what is wrong if it did not.
     task = next(iter(of("task", Task)), None) or read(reader, task_id, "task", Task)
     items = sorted(of("checklistItem", ChecklistItem), key=lambda item: (item.checklist_id, item.rank, item.id))
@@ -129,11 +137,7 @@ def page(reader: Reader, task_id: str) -> TaskPage:
         sorted(of("checklist", Checklist), key=lambda checklist: (checklist.rank, checklist.id)),
         [item for item in items if not item.is_archived],
         sorted(of("entry", Entry), key=lambda entry: (entry.at, entry.id)),
-        [
-            label.view(Label)
-            for key, on in sorted(task.labels.items())
-            if on and (label := reader.document(key)) and label.type == "label" and not label.deleted
-        ],
+        [found for key, on in sorted(task.labels.items()) if on for found in label(key)],
         [item for item in items if item.is_archived],
         damaged,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lottisync.entities.version import Damaged
 from lottisync.review import index
 from lottisync.review.action import Actions, Unreadable
 from lottisync.review.change import ChangeDecision
@@ -137,7 +138,10 @@ class Inbox:
             placed = index.ledger_of(reader, [set_of(item_id)], now).find(item_id)
         found = effect_of(self._actions, placed.item, placed.set.task_id)
         with self._journal.reading() as journal:
-            return Choice({}, {}) if isinstance(found, Unreadable) else choice(journal, found)
+            try:
+                return Choice({}, {}) if isinstance(found, Unreadable) else choice(journal, found)
+            except Damaged:  # what the effect holds cannot be said; the verdicts can be given all the same
+                return Choice({}, {})
 
     def item(self, item_id: str, now: int) -> ItemView:
         """One item, in any status. Raises `Problem` for an unknown id."""

@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
+from lottisync.entities.version import Damaged
 from lottisync.review import effect
-from lottisync.review.action import Actions, Unreadable
+from lottisync.review.action import Actions, TargetView, Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.item_names import short
 from lottisync.review.ledger import Ledger, agent_name
@@ -58,7 +59,10 @@ def proposal_records(
             action = actions.read(item.tool_name, item.args)
             if about is not None and (isinstance(action, Unreadable) or not action.is_about(about)):
                 continue
-            target_view = effect.read_target(actions, item, placed.set.task_id, reader)
+            try:
+                target_view = effect.read_target(actions, item, placed.set.task_id, reader)
+            except Damaged:  # its sentence goes without what the target holds, and the record hides no other
+                target_view = TargetView()
             taken = placed.taken
             edits = None if taken is item else item.args
             found.append(

@@ -8,6 +8,7 @@ import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
@@ -144,16 +145,18 @@ def holding_back(reader: Reader, active: Iterable[str], min_age: int, now: int) 
 
 
 def _tombstones(reader: Reader, until: int) -> list[_Tombstone]:
-    """Marked as clean, last written at `until` or before, and with nothing in quarantine that says otherwise."""
-    return [
-        _Tombstone(entity_id, _read_clock(clock))
-        for table in tables.names(reader.schema)
+    """Marked as clean, last written at `until` or before, and with nothing in quarantine that says otherwise. One
+    whose id or clock cannot be read is left out: it stays, and holds up no other (FORGET-12)."""
+    found = []
+    for table in tables.names(reader.schema):
         for entity_id, clock in reader.local(
-            f"""select id, clock from {table} where clean_tombstone and updated_at <= ?
+            f"""select cast(id as blob), cast(clock as blob) from {table} where clean_tombstone and updated_at <= ?
                 and id not in (select id from quarantine) order by updated_at""",
             (iso(max(until, 0)),),
-        )
-    ]
+        ):
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+                found.append(_Tombstone(entity_id.decode(), _read_clock(clock)))
+    return found
 
 
 def _is_sound(reader: Reader, entity_id: str) -> bool:

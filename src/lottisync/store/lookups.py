@@ -16,25 +16,36 @@ _PLAIN = "replace(lower(id), '-', '')"
 """An id as it is compared with what a person typed."""
 
 
+def _text(held: bytes | None) -> str:
+    """Text of a column. What is not UTF-8 any more is shown with signs in its place, and leads to no row."""
+    return bytes(held or b"").decode(errors="replace")
+
+
 def ids(reader: Reader) -> list[str]:
     """The ids of all entities, tombstones included, in order."""
-    return [str(ident) for (ident,) in reader.local("select id from rows order by id")]
+    return [_text(ident) for (ident,) in reader.local("select cast(id as blob) from rows order by id")]
 
 
 def deleted_ids(reader: Reader, type_name: str) -> list[str]:
     """The ids of the deleted entities of a type that are not forgotten yet, in order."""
-    rows = reader.local("select id from rows where type = ? and deleted_at is not null order by id", (type_name,))
-    return [str(ident) for (ident,) in rows]
+    rows = reader.local(
+        "select cast(id as blob) from rows where type = ? and deleted_at is not null order by id", (type_name,)
+    )
+    return [_text(ident) for (ident,) in rows]
 
 
 def last_changed(reader: Reader, limit: int) -> list[str]:
     """The ids of the entities that changed last here, the newest first."""
-    return [str(ident) for (ident,) in reader.local("select id from rows order by feed desc limit ?", (limit,))]
+    rows = reader.local("select cast(id as blob) from rows order by feed desc limit ?", (limit,))
+    return [_text(ident) for (ident,) in rows]
 
 
 def live_since(reader: Reader, feed: int) -> list[tuple[str, str]]:
     """The id and the document (JSON) of each live entity that changed after the position `feed` of the feed."""
-    return reader.local("select id, serialized from rows where feed > ? and deleted_at is null", (feed,))
+    rows = reader.local(
+        "select cast(id as blob), cast(serialized as blob) from rows where feed > ? and deleted_at is null", (feed,)
+    )
+    return [(_text(ident), _text(document)) for ident, document in rows]
 
 
 def ids_beside(reader: Reader, entity_id: str) -> list[str]:
@@ -45,24 +56,24 @@ def ids_beside(reader: Reader, entity_id: str) -> list[str]:
         f"select cast(id as blob) from {entities} where id < ? order by id desc limit 1", (entity_id,)
     )
     after = reader.local(f"select cast(id as blob) from {entities} where id > ? order by id limit 1", (entity_id,))
-    return [other.decode(errors="replace") for (other,) in (*before, *after)]
+    return [_text(other) for (other,) in (*before, *after)]
 
 
 def ids_with_prefix(reader: Reader, type_name: str, prefix: str, limit: int) -> list[str]:
     """Ids of a type that begin with `prefix`, letter by letter, in order; at most `limit`."""
     entities, _ = tables.names(reader.schema)
     rows = reader.local(
-        f"select id from {entities} where type = ? and id >= ? and id < ? order by id limit ?",
+        f"select cast(id as blob) from {entities} where type = ? and id >= ? and id < ? order by id limit ?",
         (type_name, prefix, prefix + "\U0010ffff", limit),
     )
-    return [str(ident) for (ident,) in rows]
+    return [_text(ident) for (ident,) in rows]
 
 
 def subtype(reader: Reader, entity_id: str) -> str | None:
     """The subtype of an entity; None if it has none, or is not here."""
     entities, _ = tables.names(reader.schema)
     for (held,) in reader.local(f"select cast(subtype as blob) from {entities} where id = ?", (entity_id,)):
-        return bytes(held).decode(errors="replace") if held is not None else None
+        return _text(held) if held is not None else None
     return None
 
 
@@ -70,9 +81,11 @@ def made_at(reader: Reader, chosen: str, bindings: Sequence[str] = ()) -> list[t
     """(when it was made, id) of the entities whose ids the query `chosen` gives, the oldest first."""
     entities, _ = tables.names(reader.schema)
     rows = reader.local(
-        f"select created_at, id from {entities} where id in ({chosen}) order by created_at, id", tuple(bindings)
+        f"""select cast(created_at as blob), cast(id as blob) from {entities} where id in ({chosen})
+            order by created_at, id""",
+        tuple(bindings),
     )
-    return [(str(at), str(ident)) for at, ident in rows]
+    return [(_text(at), _text(ident)) for at, ident in rows]
 
 
 def made_since(reader: Reader, type_name: str, since: str) -> list[tuple[str, str]]:
@@ -83,22 +96,23 @@ def made_since(reader: Reader, type_name: str, since: str) -> list[tuple[str, st
             where type = ? and created_at >= ? and deleted_at is null""",
         (type_name, since),
     )
-    return [(ident.decode(errors="replace"), (held or b"").decode(errors="replace")) for ident, held in rows]
+    return [(_text(ident), _text(held)) for ident, held in rows]
 
 
 def subtypes(reader: Reader, type_name: str) -> set[str]:
     """The subtypes of the entities of a type."""
     entities, _ = tables.names(reader.schema)
-    rows = reader.local(f"select subtype from {entities} where type = ? and subtype is not null", (type_name,))
-    return {str(held) for (held,) in rows}
+    rows = reader.local(
+        f"select cast(subtype as blob) from {entities} where type = ? and subtype is not null", (type_name,)
+    )
+    return {_text(held) for (held,) in rows}
 
 
 def updated_at(reader: Reader, entity_id: str) -> str:
     """When an entity was written last (ISO 8601); '' if it is not here."""
     entities, _ = tables.names(reader.schema)
-    return next(
-        (str(at) for (at,) in reader.local(f"select updated_at from {entities} where id = ?", (entity_id,))), ""
-    )
+    rows = reader.local(f"select cast(updated_at as blob) from {entities} where id = ?", (entity_id,))
+    return next((_text(at) for (at,) in rows), "")
 
 
 def ids_like(reader: Reader, abbreviated: str, limit: int, type_name: str | None = None) -> list[str]:
@@ -109,7 +123,7 @@ def ids_like(reader: Reader, abbreviated: str, limit: int, type_name: str | None
         return []
     of_type = "" if type_name is None else "type = ?3 and deleted_at is null and "
     return [
-        ident.decode(errors="replace")
+        _text(ident)
         for (ident,) in reader.local(
             f"""select cast(id as blob) from rows
                 where {of_type}(instr({_PLAIN}, ?1) = 1 or substr({_PLAIN}, -length(?1)) = ?1)
@@ -136,7 +150,7 @@ def _ends(reader: Reader, wanted: str, given: str, ident: str, type_name: str) -
             order by created_at, id""",
         (ident, type_name),
     )
-    return [end.decode(errors="replace") for (end,) in rows]
+    return [_text(end) for (end,) in rows]
 
 
 def held_beyond(reader: Reader) -> list[tuple[Host, int, str]]:
@@ -146,21 +160,23 @@ def held_beyond(reader: Reader) -> list[tuple[Host, int, str]]:
 
 
 def held_of(reader: Reader, known: Clock) -> list[tuple[Host, int, str]]:
-    """The dots beyond what is known of these hosts. `cross join` makes SQLite look at the hosts first, so that
-    only what lies beyond is read of the index."""
+    """The dots beyond what is known of these hosts, but for those of a row whose id is damaged: it is lacking, and is
+    sent again. `cross join` makes SQLite look at the hosts first, so that only what lies beyond is read of the index.
+    """
     if not known:
         return []
     entities, links = tables.names(reader.schema)
     listed = canonical.encode_normal(list(known.items())).decode()
     return [
-        (Host(host), counter, entity)
+        (Host(host), counter, _text(entity))
         for host, counter, entity in reader.local(
-            f"""select h.host, c.counter, coalesce((select id from {entities} where n = c.n),
-                    (select id from {links} where n = c.n), (select id from quarantine where n = c.n))
+            f"""select h.host, c.counter, cast(coalesce((select id from {entities} where n = c.n),
+                    (select id from {links} where n = c.n), (select id from quarantine where n = c.n)) as blob)
                from json_each(?) w cross join hosts h on h.host = w.value ->> 0
                cross join components c on c.host = h.n and c.counter > w.value ->> 1 order by 1, 2, 3""",
             (listed,),
         )
+        if entity.isascii()
     ]
 
 

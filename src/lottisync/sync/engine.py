@@ -65,7 +65,7 @@ from lottisync.sync.off_loop import Caller, in_thread
 from lottisync.sync.peer import PeerState
 from lottisync.sync.peer_record import PeerRecord
 from lottisync.sync.peer_states import PeerStates
-from lottisync.sync.reception import Reception
+from lottisync.sync.reception import EACH_DEVICE, Reception
 from lottisync.sync.refusal import Kind, kind_of
 from lottisync.sync.scrub import Scrub
 from lottisync.sync.trust import Trust
@@ -138,7 +138,7 @@ class Engine:
         self._dialled: set[str] = set()
         self._unheard = False
         """Whether this machine lacks the address on which this device listens."""
-        self._reception = Reception(report)
+        self._reception = Reception(report, self._too_many)
         self._record = PeerRecord(roster, call, clock=clock, report=report)
         self._peers = PeerStates(
             self._usable, self._record, call, clock=clock, where=lambda device: self.meeting.addresses(device)
@@ -416,14 +416,36 @@ class Engine:
         finally:
             self._connections.end(connection)
             if connection.ended is not None:
-                said = connection.ended.reason
-                reason = Sentence("{name}: {why}", name=self._peers.name(device), why=said)
-                self._refused(device, kind_of(connection.ended.code), reason)
+                self._ended(connection, connection.ended)
             answers = dialled or (connection.ended is not None and connection.ended.code == "version")
             if connection.peer_boot == b"" and answers and device in self.peers and device not in self.connections:
                 self._peers.hung_up(device, connection.ended)
                 self._status()
         return connection.ended
+
+    def _ended(self, connection: Connection, last: m.Close) -> None:
+        device, name = connection.device, self._peers.name(connection.device)
+        ours = isinstance(last.reason, Sentence)  # what the other side says is plain text
+        if last.code == "timeout" and ours and connection.peer_boot == b"" and not connection.dialled:
+            self._turned_away(device, Sentence("{name} opened a connection and said nothing: it was closed", name=name))
+        else:
+            self._refused(device, kind_of(last.code), Sentence("{name}: {why}", name=name, why=last.reason))
+
+    def _too_many(self, device: str) -> None:
+        name = self._peers.name(device)
+        self._turned_away(
+            device,
+            Sentence(
+                "{name} opened more than {count} connections at one time: it gets no more of them",
+                name=name,
+                count=EACH_DEVICE,
+            ),
+        )
+
+    def _turned_away(self, device: str, reason: Sentence) -> None:
+        """A connection that a device of the person has opened was closed before anything was said (NET-52, NET-53)."""
+        self._report("refused", reason)
+        self._refused(device, "connection", reason)
 
     async def _happened(self, connection: Connection, event: Event, address: Address | None) -> None:
         match event:

@@ -23,10 +23,11 @@ EACH_DEVICE = 8
 
 
 class Reception:
-    """`report` is called with (code, sentence) for each connection that is refused, and when none can be taken."""
+    """`report` is called with (code, sentence) for each connection that is refused before it has proved a device, and
+    when none can be taken; `too_many` with the device of one that is closed because that device has enough of them."""
 
-    def __init__(self, report: Callable[[str, str], None]) -> None:
-        self._report = report
+    def __init__(self, report: Callable[[str, str], None], too_many: Callable[[str], None]) -> None:
+        self._report, self._too_many = report, too_many
         self._cannot_accept = ""
         self._slots = Slots()
         self._known: set[str] = set()
@@ -97,6 +98,7 @@ class Reception:
         self, stream: TLSStream, device: str, serve: Callable[[TLSStream, str], Awaitable[object]]
     ) -> None:
         if self._of_device[device] >= EACH_DEVICE:
+            self._too_many(device)
             await anyio.aclose_forcefully(stream)
             return
         self._of_device[device] += 1

@@ -14,10 +14,10 @@ from lottisync.store.instant import iso, millis
 
 Kind = Literal[
     "comparison", "want", "bad-frame", "malformed", "illegal", "version", "wrong-device", "unknown-store",
-    "unknown-host", "bad-entity", "no-agreement", "other",
+    "unknown-host", "bad-entity", "no-agreement", "connection", "other",
 ]  # fmt: skip
-"""A comparison or a Want that was one too many in this hour, or the code of a Close; `other` is a code that is not
-ours."""
+"""A comparison or a Want that was one too many in this hour; a connection that was one too many, or that said nothing
+(NET-52, NET-53); or the code of a Close; `other` is a code that is not ours."""
 KINDS: Mapping[str, Kind] = {kind: kind for kind in get_args(Kind)}
 NO_REFUSAL = frozenset(
     {"goodbye", "duplicate-connection", "duplicate-key", "revoked", "timeout", "stuck", "failed", "stores"}

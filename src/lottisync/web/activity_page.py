@@ -17,6 +17,7 @@ from lottisync.review.change import ChangeDecision
 from lottisync.review.precedence import PERSON
 from lottisync.review.proposal_record import ProposalRecord, proposal_records
 from lottisync.store import lookups
+from lottisync.store.beside import beside
 from lottisync.store.instant import iso, millis, there
 from lottisync.store.reader import Reader
 from lottisync.web import rows, words
@@ -108,13 +109,16 @@ def _verdict(site: Site, one: ProposalRecord, decision: ChangeDecision) -> Activ
 
 
 def _written(site: Site) -> Iterable[Activity]:
-    """What was written to the tasks last, on whichever device: one line for each entity, with its latest write."""
+    """What was written to the tasks last, on whichever device: one line for each entity, with its latest write. One
+    that needs a damaged row has no line; the list of tasks and `status` name the damage."""
     with site.journal.reading() as reader:
         names = site.names_of_hosts(reader)
-        for ident in lookups.last_changed(reader, MOST_LINES):
+
+        def line(ident: str) -> Activity | None:
             entity = reader.entity(ident)
-            if entity is not None and entity.registers:
-                yield _latest(entity, _title(reader, entity), names)
+            return _latest(entity, _title(reader, entity), names) if entity is not None and entity.registers else None
+
+        yield from filter(None, beside(lookups.last_changed(reader, MOST_LINES), line, []))
 
 
 def _title(reader: Reader, entity: Entity) -> str:

@@ -13,6 +13,7 @@ from lottisync.agents.endpoint import model_named
 from lottisync.agents.report import latest_report
 from lottisync.agents.task_agent import agent_for_task
 from lottisync.device import acts
+from lottisync.entities.version import Damaged
 from lottisync.journal import task_list as task_list_index
 from lottisync.journal import tasks
 from lottisync.journal import words as task_words
@@ -169,7 +170,10 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
 def _gone(request: Request, task_id: str, why: Problem) -> Response:
     """The page of a task that is not here; of one that was deleted, with a button that brings it back."""
     with site_of(request).journal.reading() as reader:
-        document = reader.document(task_id)
+        try:
+            document = reader.document(task_id)
+        except Damaged:  # which is `why`
+            document = None
         deleted = document is not None and document.type == "task" and document.deleted
         changed = lookups.updated_at(reader, task_id) if deleted else ""
     title = str(document.document().get("title", "")) if document is not None and deleted else ""
