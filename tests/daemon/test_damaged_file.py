@@ -54,8 +54,8 @@ def test_store_949_a_store_whose_file_is_damaged_stops_no_other(
             assert here.stop() == (0, "")
 
 
-def test_store_946_a_file_that_is_no_store_stops_nothing(tmp_path: Path) -> None:
-    """STORE-946, STORE-947: neither the daemon's start nor a command. Both say which file it is, and what to do."""
+def test_store_956_a_file_that_is_no_store_stops_nothing(tmp_path: Path) -> None:
+    """STORE-956, STORE-947: neither the daemon's start nor a command. Both say which file it is, and what to do."""
     laptop = tmp_path / "laptop"
     run("init", "--name", "laptop", home=laptop)
     (laptop / "notes.sqlite").write_text("milk, bread")

@@ -60,8 +60,8 @@ def test_the_stock_daemon_syncs_a_programs_own_store(tmp_path: Path) -> None:
             assert peer["lacks"]["cookbook"] == 0
 
 
-def test_store_945_the_stock_daemon_syncs_a_store_that_is_made_while_it_runs(tmp_path: Path) -> None:
-    """STORE-945: the two daemons are connected before the program runs for the first time."""
+def test_store_955_the_stock_daemon_syncs_a_store_that_is_made_while_it_runs(tmp_path: Path) -> None:
+    """STORE-955: the two daemons are connected before the program runs for the first time."""
     cookbook = program()
     laptop, phone = tmp_path / "laptop", tmp_path / "phone"
     with closing(ls.open(laptop, name="laptop")) as here, closing(ls.open(phone, name="phone")) as there:

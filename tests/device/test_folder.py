@@ -55,8 +55,8 @@ def test_store_65_what_is_no_store_or_the_copy_of_one_is_passed_over(path: Path)
     assert names(path) == ["space", "pantry", "cookbook"]
 
 
-def test_store_945_a_store_that_another_program_makes_is_there_after_the_next_look(path: Path) -> None:
-    """STORE-945: in its place in the order of delivery, as after a new start."""
+def test_store_955_a_store_that_another_program_makes_is_there_after_the_next_look(path: Path) -> None:
+    """STORE-955: in its place in the order of delivery, as after a new start."""
     home = Home.open(path, environment=FIXED)
     assert list(home.stores) == ["space", "pantry", "cookbook"]
     Home.open(path, [GARDEN, PANTRY, COOKBOOK], environment=FIXED).close()
@@ -68,8 +68,8 @@ def test_store_945_a_store_that_another_program_makes_is_there_after_the_next_lo
     home.close()
 
 
-def test_store_945_a_store_that_is_made_just_now_is_found_when_it_is_done(path: Path) -> None:
-    """STORE-945: the file is there before what is in it, which stands in the log first."""
+def test_store_955_a_store_that_is_made_just_now_is_found_when_it_is_done(path: Path) -> None:
+    """STORE-955: the file is there before what is in it, which stands in the log first."""
     home = Home.open(path, environment=FIXED)
     (path / "garden.sqlite").touch()
     assert home.look_for_stores() == {}
@@ -82,8 +82,8 @@ def test_store_945_a_store_that_is_made_just_now_is_found_when_it_is_done(path: 
 
 
 @pytest.mark.parametrize("content", [b"a note of the person's", bytes(8192), b"SQLite format 3\0" + bytes(8192)])
-def test_store_946_whatever_a_file_holds_the_stores_beside_it_work(path: Path, content: bytes) -> None:
-    """STORE-946: a text called notes.sqlite kept the daemon from starting."""
+def test_store_956_whatever_a_file_holds_the_stores_beside_it_work(path: Path, content: bytes) -> None:
+    """STORE-956: a text called notes.sqlite kept the daemon from starting."""
     (path / "notes.sqlite").write_bytes(content)
     home = Home.open(path, environment=FIXED)
     assert list(home.stores) == ["space", "pantry", "cookbook"]
@@ -94,7 +94,7 @@ def test_store_946_whatever_a_file_holds_the_stores_beside_it_work(path: Path, c
 
 
 def test_store_948_a_file_that_was_left_out_is_looked_at_when_it_has_changed(path: Path) -> None:
-    """STORE-946, STORE-948: it is opened once for each change, and not at each look."""
+    """STORE-956, STORE-948: it is opened once for each change, and not at each look."""
     whole = (path / "cookbook.sqlite").read_bytes()
     (path / "cookbook.sqlite").write_bytes(b"overwritten" * 1000)
     home = Home.open(path, environment=FIXED)

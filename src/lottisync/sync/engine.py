@@ -479,7 +479,7 @@ class Engine:
             self._status()
 
     def _added(self, names: Sequence[str]) -> None:
-        """Stores that programs have made since this one started take part from the next connections on (STORE-400)."""
+        """Stores that programs have made since this one started take part from the next connections on (STORE-955)."""
         for name in names:
             self._report("store-added", f"the store {name} is new here: it syncs")
         self._connect_again(f"{names[0]} is new here")
