@@ -364,11 +364,28 @@ def test_cli_475_history_calls_labels_and_proposals_what_people_call_them(apart:
         tx.put("t1", "task", {"labels/at~1home": True, "receipts/o1": {"args": {"minutes": 5}, "result": "applied"}})
     home.close()
     shown = run_here("history", "t1", home=apart[0]).out.splitlines()
-    assert [line.split()[-1] for line in shown if "label at/home" in line] == ["true"]
+    assert [line.split()[-1] for line in shown if "label at/home" in line] == ["added"]
     assert [line.split()[-1] for line in shown if "confirmed proposal" in line] == ["applied"]
     assert not [line for line in shown if "receipts" in line or "labels/" in line]
     paths = {row["path"] for row in call(apart[0], "history", "t1")["writes"]}
     assert {"labels/at~1home", "receipts/o1"} <= paths
+
+
+def test_cli_1096_history_says_that_a_label_was_added_or_taken_off(apart: tuple[Path, Path]) -> None:
+    """CLI-1096: it said `true`, and nothing. A tick is done or not done."""
+    home = apart[0]
+    for words in ("task label add t1 garden", "task label remove t1 garden", "task label add t1 garden"):
+        call(home, *words.split())
+    lines = [line for line in run_here("history", "t1", home=home).out.splitlines() if "label garden" in line]
+    shown = [line.split("label garden")[1].split() for line in lines]
+    assert shown == [["added"], ["taken", "off", "added"], ["added"]]
+    opened = TaskHome.open(home)
+    with opened.journal.transaction(clock.now(), HIGH) as tx:
+        tx.put("t1", "task", {"suppressedLabels/garden": True})
+        tx.put("i1", "checklistItem", {"isChecked": True})
+    opened.close()
+    assert "rejected label garden" in run_here("history", "t1", home=home).out
+    assert re.search(r" Done +done", run_here("history", "i1", home=home).out)
 
 
 def test_cli_462_a_page_shows_instants_by_the_clock_of_the_device(

@@ -18,6 +18,9 @@ from lottisync.store.instant import holds_instant, iso
 
 MILLISECONDS = "at_ms"
 """The register of a signed record with the time of the signature."""
+SETS = ("labels", "suppressedLabels", "relations")
+"""Fields of which each member has a register of its own."""
+TICKS = ("isChecked", "isArchived")
 WRITERS: Mapping[Writer, str] = {"user": marked("user"), "agent": marked("agent")}
 
 
@@ -32,6 +35,8 @@ def field_name(path: str, labels: Mapping[str, str]) -> str:
     match split(path):
         case "labels", str(label):
             return say("label {label}", label=labels.get(label, label))
+        case "suppressedLabels", str(label):
+            return say("rejected label {label}", label=labels.get(label, label))
         case "receipts", str():
             return say("confirmed proposal")
         case "deletedAt", None:
@@ -42,7 +47,11 @@ def field_name(path: str, labels: Mapping[str, str]) -> str:
 
 def held(path: str, value: Any, called: Mapping[str, str]) -> str:
     """What a register held, for people: a deletion is a word, and not its clocks; a receipt is its result; a category
-    its name."""
+    its name; a member of a set was added or taken off."""
+    if split(path)[0] in SETS:
+        return _membership(value)
+    if value is not None and path in TICKS:
+        return words.value(path, value)
     if path == "status" and isinstance(value, str):
         return words.value(path, value)
     if path == "categoryId" and isinstance(value, str):
@@ -56,9 +65,15 @@ def value_said(path: str, value: Any) -> str:
     """One of the values of a conflict, for people."""
     if path == DELETED_AT:
         return say("edited") if value is None else say("deleted")
-    if value is None or path in ("status", "isChecked", "isArchived") or holds_instant(path):
+    if split(path)[0] in SETS:
+        return _membership(value)
+    if value is None or path == "status" or path in TICKS or holds_instant(path):
         return words.value(path, value)
     return _plain(path, value)
+
+
+def _membership(value: Any) -> str:
+    return say("added") if value is True else say("taken off")
 
 
 def _plain(path: str, value: Any) -> str:

@@ -51,7 +51,7 @@ def history(terminal: Terminal, entity_id: str) -> None:
                 r.device_name or r.host,
                 words.field(r.path if r.path in words.FIELDS else field_words.field_name(r.path, called)),
                 field_words.held(r.path, r.value, called),
-                field_words.held(r.path, r.replaced, called),
+                field_words.held(r.path, r.replaced, called) if r.replaced is not None else "",
             )
             for r in rows
         ]
