@@ -16,6 +16,7 @@ from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import STATUS_FILE
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH
+from lottisync.identity.device_key import DeviceKey
 from lottisync.scripted_model.script import ChatRequest, Reply, Say, ServerError
 from lottisync.scripted_model.server import ScriptedModelServer
 
@@ -182,6 +183,27 @@ def test_a_wake_at_a_time_is_a_timer(person: Person) -> None:
     assert person.json("agent", "show", person.task)["timers"] == {"person": "2099-03-01T07:00:00.000Z"}
     wrong = person.run("agent", "wake", person.task, "--at", "soon")
     assert (wrong.code, wrong.out) == (2, "")
+
+
+def test_cli_1097_on_another_device_the_answer_names_the_home_and_a_short_id(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CLI-1097, CLI-1098: it showed a whole id; and where no model was configured, it said that instead."""
+    person.json("agent", "create", person.task)
+    home = TaskHome.open(person.home)
+    desk = DeviceKey.from_seed(b"d" * 32)
+    home.members.add("desk", desk.certificate, clock.now())
+    with home.agent.transaction(clock.now(), HIGH) as tx:
+        tx.put(tx.by_type("agent")[0].id, "agent", {"homeDevice": desk.device_id})
+    home.close()
+    said = person.run("agent", "wake", person.task).err
+    move = f"lottisync agent move {person.task[-8:]}"
+    assert (
+        said == f"lottisync: Laura of 'Repair the bicycle' lives on desk, not here. Wake it there. Or move it: {move}\n"
+    )
+    monkeypatch.delenv("LOTTISYNC_MODEL_URL")
+    assert person.run("agent", "wake", person.task).err == said
+    assert person.run(*move.split()[1:]).code == 0
 
 
 def test_a_home_that_was_not_seen_for_long_is_offered_for_take_over(person: Person) -> None:

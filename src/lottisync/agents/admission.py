@@ -49,15 +49,9 @@ def refusal(journal: Reader, agents: Reader, living: Agent, state: AgentState, h
                 which=task_id or living.id,
             )
         return problem
-    if living.home_device != here.device:
-        return Problem(
-            "not-at-home",
-            "{who} lives on {home}, not here. Wake it there",
-            hint="move-agent",
-            who=who,
-            home=here.name_of(living.home_device),
-            which=task_id or living.id,
-        )
+    away = not_at_home(journal, living, state, here)
+    if away is not None:
+        return away
     if agent.asleep_without_task(journal, state):
         return Problem(
             "task-gone", "{who} sleeps: its task is deleted or not here. It goes on when the task is back", who=who
@@ -81,6 +75,20 @@ def refusal(journal: Reader, agents: Reader, living: Agent, state: AgentState, h
             task_id=task_id,
         )
     return withheld(journal, agents, living, state, here)
+
+
+def not_at_home(journal: Reader, living: Agent, state: AgentState, here: Here) -> Problem | None:
+    """Why the agent wakes on another device, or None."""
+    if living.home_device == here.device:
+        return None
+    return Problem(
+        "not-at-home",
+        "{who} lives on {home}, not here. Wake it there",
+        hint="move-agent",
+        who=called(journal, living, state),
+        home=here.name_of(living.home_device),
+        which=agent.task_of(state) or living.id,
+    )
 
 
 class Withheld(Problem):

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import click
 
+from lottisync.agents import admission, creation, run_log
 from lottisync.agents import agent as agents
-from lottisync.agents import creation, run_log
 from lottisync.agents.budget import LEAST_TOKENS, MOST_TOKENS
 from lottisync.agents.run_key import user_initiated
 from lottisync.agents.spending import MOST_A_DAY
@@ -29,7 +29,7 @@ from lottisync.cli.help_pages import Group
 from lottisync.cli.options import everywhere
 from lottisync.cli.terminal import Terminal, common
 from lottisync.cli.times import local
-from lottisync.daemon.agent_page import agent_page, cost
+from lottisync.daemon.agent_page import agent_page, cost, here_of
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.journal import finding
@@ -122,6 +122,7 @@ def wake_agent(terminal: Terminal, which: str, at: str | None) -> None:
     if at is not None:
         _set_timer(terminal, found, at)
         return
+    _check_at_home(home, found)
     model = model_for(choice(found), read_settings(home.path).endpoints, os.environ)
     with home.agent.reading() as reader:
         # A wake that was killed is gone on with: its finished turns are paid for.
@@ -162,6 +163,15 @@ def wake_agent(terminal: Terminal, which: str, at: str | None) -> None:
         cost([result.usage]) if result.usage else None,
     )
     terminal.emit(answer, lambda: _show_wake(terminal, who, result, proposed))
+
+
+def _check_at_home(home: TaskHome, found: Agent) -> None:
+    """Raise `Problem` for an agent of another device: that this one has no model is of no interest then."""
+    with home.journal.reading() as journal, home.agent.reading() as reader:
+        state = agents.read_state(reader, found.id)
+        away = admission.not_at_home(journal, found, state, here_of(home, clock.now()))
+    if away is not None:
+        raise away
 
 
 def _who(home: TaskHome, found: Agent) -> str:

@@ -4,11 +4,14 @@ No other file outside the command line and the web pages names a command; a test
 same library has its own hints."""
 
 import errno
+import re
 import shlex
 
 from lottisync.device.absence import Away, shown_away
 from lottisync.language import marked, say, translated
 from lottisync.problem import Problem
+
+_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}")
 
 HINTS = {
     "acts": "See: lottisync undo --list",
@@ -68,7 +71,13 @@ def with_hint(problem: Problem) -> str:
     said = translated(problem)
     if not problem.hint:
         return said
-    return f"{said}. {say(HINTS[problem.hint], **problem.arguments)}"
+    named = {name: _shortened(held) for name, held in problem.arguments.items()}
+    return f"{said}. {say(HINTS[problem.hint], **named)}"
+
+
+def _shortened(held: object) -> object:
+    """An id as the pages print it, and commands take it; anything else as it is."""
+    return held[-8:] if isinstance(held, str) and _ID.fullmatch(held) else held
 
 
 def system_text(error: OSError) -> str:

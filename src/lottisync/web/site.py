@@ -119,7 +119,8 @@ class Site:
     @property
     def here(self) -> admission.Here:
         """This device now, as an agent asks whether it may wake on it."""
-        return admission.Here(self.home.key.device_id, self.now(), endpoints=self.settings.endpoints())
+        endpoints = self.settings.endpoints()
+        return admission.Here(self.home.key.device_id, self.now(), None, self.name_of, endpoints)
 
     def inbox(self) -> Inbox:
         return Inbox(self.journal, self.agents, ACTIONS, language=spoken())
