@@ -1,5 +1,6 @@
 """`service install` and `remove`, with a systemd that agrees: CLI-154, CLI-155."""
 
+import re
 import shlex
 from pathlib import Path
 
@@ -47,6 +48,17 @@ def test_cli_755_a_wrong_call_is_not_made_again(tmp_path: Path) -> None:
     assert f"RestartPreventExitStatus={wrong.code}" in unit
     assert run_here("daemon", "--listen", "192.0.2.1:22067", home=home).code != wrong.code
     assert "Restart=on-failure" in unit
+
+
+OF_A_USER = {f"{name}.target" for name in ("basic", "default", "graphical-session", "paths", "sockets", "timers")}
+"""Targets that the systemd of a user has; `network.target` and `multi-user.target` are the system's."""
+
+
+def test_cli_1099_the_unit_names_only_what_the_systemd_of_a_user_has(tmp_path: Path) -> None:
+    """CLI-1099: it was to start after `network.target`, which is not there, so that the line did nothing."""
+    unit = run_here("service", "install", "--print", home=made(tmp_path / "home")).out
+    assert set(re.findall(r"[\w@-]+\.(?:target|service|socket)", unit)) <= OF_A_USER
+    assert re.findall(r"^WantedBy=(.*)", unit, re.MULTILINE) == ["default.target"]
 
 
 def test_cli_311_what_is_not_ours_stays(tmp_path: Path) -> None:

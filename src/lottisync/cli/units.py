@@ -89,12 +89,13 @@ def _print(unit: Unit) -> None:
 
 
 def _unit(terminal: Terminal) -> Unit:
+    """The unit. It waits for no network: the systemd of a user has no such target, and the daemon notices by itself
+    when an address comes or goes."""
     home = terminal.home.path.resolve()
     name = "lottisync.service" if home == default_path(None).resolve() else f"lottisync{_escaped(home)}.service"
     base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     text = f"""[Unit]
 Description=lottisync for {_plain(terminal.home.name)}
-After=network.target
 
 [Service]
 ExecStart={_quoted(sys.executable)} -m lottisync daemon --home {_quoted(str(home))}
