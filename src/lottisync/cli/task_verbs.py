@@ -14,24 +14,21 @@ import click
 
 from lottisync.answers.tasks import ChangedTasks
 from lottisync.cli import checklist_verbs, searches, task_lists, time_verbs
-from lottisync.cli.dates import MORNING, day, moment, today
+from lottisync.cli.dates import today
 from lottisync.cli.help_pages import Group
 from lottisync.cli.next_tasks import show_next
 from lottisync.cli.options import everywhere
-from lottisync.cli.task_change import Verb, change_tasks, many_tasks, one_task, spent
+from lottisync.cli.task_change import Verb, change_tasks, many_tasks, one_task
+from lottisync.cli.task_form import NONE, due_fields, edited, estimate_fields, parsed, remind_fields, status_fields
 from lottisync.cli.tasks import task
 from lottisync.cli.terminal import Terminal, common, judging_the_call
 from lottisync.cli.times import local
 from lottisync.device import clock
 from lottisync.journal import finding, names, repetition, task_values, tasks, words
 from lottisync.journal.types import CLOSED, INVERSES, PRIORITIES, RELATIONS, Task
-from lottisync.language import marked, say, translated
-from lottisync.problem import Problem, Sentence, Usage
-from lottisync.shown import one_line, quoted
+from lottisync.language import marked, say
+from lottisync.problem import Sentence, Usage
 from lottisync.store.transaction import Transaction
-
-NONE = ("none", "-", "")
-"""What takes a value away."""
 
 task.add_command(task_lists.list_tasks)
 task.add_command(checklist_verbs.item)
@@ -96,7 +93,7 @@ def status(terminal: Terminal, named: tuple[str, ...], status: str, reason: str 
     lottisync task status milk in-progress
     lottisync task status 4f0c blocked --reason "the shop is closed"
     """
-    fields = _status(status, reason)
+    fields = status_fields(status, reason)
     change_tasks(terminal, named, _setting(fields), words.status(str(fields["status"])))
 
 
@@ -112,7 +109,7 @@ def due(terminal: Terminal, named: tuple[str, ...], day: str) -> None:
     lottisync task due milk 2026-12-01
     lottisync task due milk none
     """
-    fields = _due(day)
+    fields = due_fields(day)
     change_tasks(
         terminal,
         named,
@@ -135,7 +132,7 @@ def remind(terminal: Terminal, named: tuple[str, ...], when: str) -> None:
     lottisync task remind milk "in 2 hours"
     lottisync task remind milk none
     """
-    fields = _remind(when)
+    fields = remind_fields(when)
     said = (
         Sentence("reminds you on {fields}", fields=local(fields["remindAt"]))
         if fields["remindAt"]
@@ -195,7 +192,7 @@ def estimate(terminal: Terminal, named: tuple[str, ...], span: str) -> None:
     lottisync task estimate milk 45
     lottisync task estimate milk 1h30m
     """
-    fields = _estimate(span)
+    fields = estimate_fields(span)
     said = (
         Sentence("estimated at {minutes} min", minutes=fields["estimate"])
         if fields["estimate"]
@@ -225,7 +222,7 @@ def edit(terminal: Terminal, named: str, reason: str | None, **given: str | None
         if "status" not in values:
             raise Usage("bad-call", "--reason belongs to --status; give both")
         values["reason"] = reason
-    fields = _parsed(values) if values else _edited(terminal, named)
+    fields = parsed(values) if values else edited(terminal, named)
     if not fields:
         terminal.emit(ChangedTasks([]), lambda: terminal.line(say("Nothing was changed.")))
         return
@@ -246,67 +243,6 @@ def _setting(fields: Mapping[str, Any]) -> Verb:
         return bool(changed)
 
     return verb
-
-
-# -- $EDITOR
-
-_FORM = ("title", "status", "reason", "priority", "due", "estimate")
-
-
-def _form(held: Task) -> str:
-    values = (held.title, held.status, held.status_reason, held.priority, held.due, held.estimate)
-    lines = [
-        f"{name}: {'' if value is None else one_line(str(value))}" for name, value in zip(_FORM, values, strict=True)
-    ]
-    return "\n".join([say("# Save to change the task. Lines that begin with # do not count."), *lines, ""])
-
-
-def _edited(terminal: Terminal, named: str) -> dict[str, Any]:
-    """The fields as a person left them in the editor; only those that were changed there. A form that cannot be read
-    is offered again, with the reason at its top. Closing it unchanged ends the command."""
-    with terminal.home.journal.reading() as reader:
-        held = tasks.read(reader, finding.resolve(reader, named, "task"), "task", Task)
-    offered = form = _form(held)
-    while True:
-        # A file that was saved with the same text is unchanged, too.
-        typed = click.edit(offered, extension=".txt", require_save=False)
-        if typed is None or typed.rstrip() == form.rstrip():
-            return {}
-        try:
-            return _parsed(_differing(_read_form(typed), _read_form(form)))
-        except Problem as problem:
-            if typed.rstrip() == offered.rstrip():
-                raise
-            kept = [line for line in typed.splitlines() if not line.startswith("# Wrong: ")]
-            offered = "\n".join([f"# Wrong: {translated(problem)}", *kept, ""])
-
-
-def _read_form(text: str) -> dict[str, str]:
-    values: dict[str, str] = {}
-    for line in text.splitlines():
-        name, colon, value = line.partition(":")
-        name = name.strip().lower()
-        if not line.strip() or line.startswith("#"):
-            continue
-        if not colon or name not in _FORM or name in values:
-            expected = ", ".join(_FORM)
-            raise Usage(
-                "bad-form",
-                "{quoted} is no field; there is one line for each of {expected}",
-                quoted=quoted(line),
-                expected=expected,
-            )
-        values[name] = value.strip()
-    return values
-
-
-def _differing(typed: dict[str, str], before: dict[str, str]) -> dict[str, str]:
-    """The fields that the person changed; all others stay as another device may have changed them meanwhile. A line
-    that was removed removes the value."""
-    changed = {name: typed.get(name, "") for name in _FORM if typed.get(name, "") != before[name]}
-    if changed.keys() & {"status", "reason"}:
-        changed |= {name: typed.get(name, "") for name in ("status", "reason")}
-    return changed
 
 
 # -- note, delete, undelete
@@ -472,43 +408,3 @@ def link(terminal: Terminal, named: str, relation: str, other: str, remove: bool
         other_id = finding.resolve(reader, other, "task")
         title = tasks.read(reader, other_id, "task", Task).title
     change_tasks(terminal, (named,), verb, words.linked(relation, title, on=not remove))
-
-
-# -- values as people type them
-
-
-def _parsed(values: Mapping[str, str]) -> dict[str, Any]:
-    """Stored fields of what was typed, by the names of the form."""
-    fields: dict[str, Any] = {}
-    with judging_the_call():
-        for name, value in values.items():
-            if name == "title":
-                fields["title"] = task_values.checked_title(value)
-            elif name == "status":
-                fields |= _status(value, values.get("reason"))
-            elif name == "priority":
-                fields["priority"] = task_values.checked_priority(value)
-            elif name == "due":
-                fields |= _due(value)
-            elif name == "estimate":
-                fields |= _estimate(value)
-    return fields
-
-
-def _status(text: str, reason: str | None) -> dict[str, str | None]:
-    with judging_the_call():
-        return task_values.checked_status(text.replace("-", " "), reason)
-
-
-def _due(text: str) -> dict[str, str | None]:
-    with judging_the_call():
-        return {"due": None if text.strip().lower() in NONE else day(text, clock.now())}
-
-
-def _remind(text: str) -> dict[str, str | None]:
-    with judging_the_call():
-        return {"remindAt": None if text.strip().lower() in NONE else moment(text, clock.now(), at=MORNING)}
-
-
-def _estimate(text: str) -> dict[str, int | None]:
-    return {"estimate": None if text.strip().lower() in NONE else spent(text)}
