@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,25 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def succeeds(*call: str | Path, at: Path | None = None) -> None:
     done = subprocess.run(call, capture_output=True, text=True, check=False, cwd=at)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_page_on_an_index_has_no_link_to_a_file(tmp_path: Path) -> None:
+    """What a wheel says of itself is shown without the files of the project. The sdist can make it, too."""
+    succeeds(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path), at=ROOT)
+    [sdist] = tmp_path.glob("*.tar.gz")
+    succeeds("tar", "-xf", sdist, at=tmp_path)
+    succeeds(
+        *(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)),
+        at=tmp_path / sdist.name.removesuffix(".tar.gz"),
+    )
+    [wheel] = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        [name] = [each for each in packed.namelist() if each.endswith(".dist-info/METADATA")]
+        page = packed.read(name).decode().partition("\n\n")[2]
+    assert page.startswith("# lottisync\n")
+    assert re.findall(r"\]\((?!https?:|#)[^)]*\)", page) == []
+    assert "The first ten minutes (`docs/guide/first-ten-minutes.md`)" in page
+    assert "| docs/specs/00-architecture.md, then the files it names |" in page
 
 
 def test_the_data_layer_imports_without_the_app(plain: Path) -> None:
