@@ -50,11 +50,14 @@ def take_back(journal: Store, agents: Store, act: Act, now: int, place: str) -> 
         which = agent.task_of(agent.read_state(tx, ident)) or ident
         if act.undoes is not None:
             raise Problem(
-                "not-again", "an agent that was taken back comes back by a new call", hint="create-agent", which=which
+                "agent-taken-back",
+                "an agent that was taken back comes back by a new call",
+                hint="create-agent",
+                which=which,
             )
         if found.lifecycle not in (CREATED, DESTROYED):
             raise Problem(
-                "changed-since",
+                "agent-has-worked",
                 "{name} is not as it was created. Nothing was taken back",
                 hint="end-agent",
                 name=found.display_name,
