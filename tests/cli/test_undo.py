@@ -125,6 +125,24 @@ def test_cli_1094_the_creation_of_an_agent_is_taken_back(home: Path) -> None:
     assert call(home, "undo")["undone"]["text"] == "added: Buy milk"
 
 
+def test_cli_145_verdicts_of_several_calls_that_are_taken_back_in_one(tmp_path: Path) -> None:
+    """CLI-145, REV-1091: what `review undo` took back is not taken back once more."""
+    desk = Desk(tmp_path / "home")
+    home = desk.home.path
+    desk.propose("add_multiple_checklist_items", {"items": [{"title": title} for title in ("Milk", "Eggs", "Salt")]})
+    first, second, third = (item["name"] for one in call(home, "review")["sets"] for item in one["items"])
+    call(home, "review", "defer", first)
+    call(home, "review", "confirm", first, second)
+    call(home, "review", "reject", third)
+    call(home, "review", "undo", third, first, second)
+    listed = [(act["text"], act["undoneBy"] is not None) for act in call(home, "undo", "--list")["acts"]]
+    assert sorted(listed[-3:]) == [
+        ("confirmed: 2 proposals", True),
+        ("put off: 1 proposal", False),
+        ("rejected: 1 proposal", True),
+    ]
+
+
 def test_cli_1095_an_agent_that_has_worked_stays(home: Path) -> None:
     """CLI-1095, CLI-430: and the answer names the command that ends it."""
     call(home, "agent", "create", "milk")

@@ -37,3 +37,13 @@ def test_cli_145_a_verdict_of_this_browser_is_taken_back(visitor: Visitor) -> No
     assert visitor.task != before
     visitor.post("/undo", act=button(visitor, "/inbox"))
     assert (visitor.task.title, visitor.task.estimate, visitor.task.due) == (before.title, before.estimate, before.due)
+
+
+def test_cli_1094_an_agent_that_was_created_in_this_browser_is_taken_back(visitor: Visitor) -> None:
+    """CLI-1094, CLI-146"""
+    at = f"/tasks/{TASK}"
+    visitor.post(at, verb="create-agent", name="Mina", model="")
+    visitor.post("/undo", act=button(visitor, at), back=TASK)
+    with visitor.home.agent.reading() as reader:
+        lifecycles = {agent.value("displayName"): agent.value("lifecycle") for agent in reader.by_type("agent")}
+    assert lifecycles["Mina"] == "destroyed"

@@ -8,7 +8,7 @@ each register held before. An entity that the act made has no "before".
 what is noted here; that is an act, too.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -312,11 +312,15 @@ def numbered(reader: Reader, n: int) -> Act:
     return found
 
 
-def about(reader: Reader, idents: Sequence[str]) -> Act | None:
-    """The newest act about exactly these, if it is not taken back."""
-    rows = reader.local(f"{_ACT} where about = ? order by n desc limit 1", (_listed(idents),))
-    found = _act(*rows[0]) if rows else None
-    return found if found is not None and found.open else None
+def about(reader: Reader, idents: Iterable[str]) -> list[Act]:
+    """The acts that were about nothing but these, each the newest one about what it concerned, and not taken back."""
+    left, found = set(idents), list[Act]()
+    for row in reader.local(f"{_ACT} where about <> '[]' order by n desc"):
+        act = _act(*row)
+        if act.open and left.issuperset(act.about):
+            found.append(act)
+        left.difference_update(act.about if act.open else ())
+    return found
 
 
 def _listed(idents: Iterable[str]) -> str:

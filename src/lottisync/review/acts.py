@@ -20,13 +20,13 @@ SAID = {"confirmed": marked("confirmed"), "rejected": marked("rejected"), "put o
 
 
 def note_verdict(journal: Store, place: str, verb: str, items: Sequence[str], now: int) -> None:
-    """Note a verdict on proposals; `verb` is a word of `lottisync.review.verdict`. A verdict that was taken back closes
-    the act that it was."""
+    """Note a verdict on proposals; `verb` is a word of `lottisync.review.verdict`. Verdicts that were taken back
+    close the acts that they were."""
     if verb == "undone":
         with journal.reading() as reader:
             given = acts.about(reader, items)
-        if given is not None:
-            acts.note_elsewhere(journal, now, place, acts.said_of_undo(given), items, given.n)
+        for act in given:
+            acts.note_elsewhere(journal, now, place, acts.said_of_undo(act), act.about, act.n)
         return
     count = Sentence("1 proposal") if len(items) == 1 else Sentence("{count} proposals", count=f"{len(items):,}")
     said = acts.said_of(Sentence(SAID.get(verb, verb)), count)
