@@ -27,14 +27,18 @@ PROPOSALS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("set_task_title", {"title": f"{MILK} and Friday"}),
     *(("add_checklist_item", {"title": f"{title}: {ITEM}"}) for title in ("Bottles", "Money", "Bags")),
     ("set_task_status", {"status": "BLOCKED", "reason": "The shop is closed until the end of the holidays."}),
+    (
+        "create_follow_up_task",
+        {"title": "Return", "dueDate": "2026-12-20", "priority": "P1", "description": "Bottles"},
+    ),
 )
 PAGES = (
     "status", "devices", "devices browsers", "doctor", "check", "config list", "relay status", "pair --invitations",
     "task list", "task list --all", "task list --deleted", "task show {milk}", "task show {bread}", "task show {rice}",
     "task time list {milk}", "search shop", "search neighbours", "history {milk}", "undo --list",
-    "review", "review --all", "review list --task {milk}", "review show {name}", "review ledger {milk}",
-    "review log {milk}", "agent list", "agent show {milk}", "agent report {milk}", "agent log {milk}",
-    "agent sent {milk}", "conflicts", "conflicts show {milk}",
+    "review", "review --all", "review list --task {milk}", "review show {name}", "review show {follow_up}",
+    "review ledger {milk}", "review log {milk}", "agent list", "agent show {milk}", "agent report {milk}",
+    "agent log {milk}", "agent sent {milk}", "conflicts", "conflicts show {milk}",
 )  # fmt: skip
 """What lists something, or shows it whole."""
 
@@ -76,7 +80,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
         tour.call("task edit", f"{milk} --title '{title}' --due 2026-12-02", home=home_of)
     tour.call("task due", f"{milk} 2026-12-03")
     tour.meet()
-    return tour.laptop, {"milk": milk, "bread": bread, "rice": rice, "name": names[0]}
+    return tour.laptop, {"milk": milk, "bread": bread, "rice": rice, "name": names[0], "follow_up": names[5]}
 
 
 @pytest.mark.parametrize(("language", "coloured"), [("en", False), ("de", False), ("de", True)])
@@ -122,7 +126,7 @@ def test_cli_1090_each_piece_keeps_its_style() -> None:
     lines = list(fold(["k7f2.0  ", Cell("Set the title", "bold"), ", ", Cell("since changed", "red")], 16))
     assert lines == [["k7f2.0", "  ", "Set", " ", "the"], ["  ", "title", ",", " ", "since"], ["  ", "changed"]]
     styles = {str(part): part.style for line in lines for part in line if isinstance(part, Cell)}
-    assert styles == {"Set": "bold", "the": "bold", "title": "bold", "since": "red", "changed": "red"}
+    assert styles == {"Set": "bold", " ": "bold", "the": "bold", "title": "bold", "since": "red", "changed": "red"}
 
 
 def test_cli_1090_a_text_of_several_lines_keeps_its_mark(

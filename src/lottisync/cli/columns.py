@@ -96,10 +96,11 @@ def _words(parts: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
             if pieces and (blank or alone or ended):
                 yield gap, pieces
                 gap, pieces = "", []
-            if blank:
-                gap += token[0]
+            text = Cell(token[0], part.style) if isinstance(part, Cell) else token[0]
+            if not blank:
+                pieces.append(text)
             else:
-                pieces.append(Cell(token[0], part.style) if isinstance(part, Cell) else token[0])
+                gap = gap + text if gap else text
             ended = alone
     if pieces:
         yield gap, pieces

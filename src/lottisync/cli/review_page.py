@@ -140,7 +140,8 @@ def show_item(terminal: Terminal, item: ItemView) -> None:
     state = _state(terminal, item)
     if any(state):
         terminal.pieces(["  ", *state])
-    terminal.line(f"  {item.tool} {msgspec.json.encode(item.args).decode()}  {item.name}", "dim")
+    args = msgspec.json.format(msgspec.json.encode(item.args), indent=0).decode()  # with spaces, for narrow terminals
+    terminal.line(f"  {item.tool} {args}  {item.name}", "dim")
 
 
 def show_outcomes(terminal: Terminal, outcomes: list[Outcome], inbox: Inbox, before: Iterable[ItemView]) -> None:
