@@ -24,3 +24,18 @@ def test_store_946_a_damaged_row_hides_no_page(tmp_path: Path, ident: str, task:
     assert f"/tasks/{task}" in visitor.get("/activity")
     assert visitor.client.get(f"/tasks/{ident}").status_code in (200, 404)
     visitor.close()
+
+
+def test_store_100_a_damaged_agent_is_said_on_the_page_of_its_task(tmp_path: Path) -> None:
+    """STORE-100, STORE-29: the page of the task was answered with a fault."""
+    visitor = Visitor(tmp_path / "laptop", furnish_wholly)
+    with visitor.home.agent.reading() as reader:
+        reports = [document.id for document in reader.documents("agentReport")]
+    with apsw.Connection(str(tmp_path / "laptop" / "agent.sqlite")) as connection:
+        for ident in reports:
+            connection.execute("update agent_entities set serialized = '{' where id = ?", (ident,))
+        assert connection.changes() == 1
+    connection.close()
+    assert "is damaged" in visitor.get("/tasks/t3", 404)
+    visitor.get("/inbox")
+    visitor.close()

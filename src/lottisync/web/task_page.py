@@ -138,9 +138,12 @@ def shown(request: Request, task_id: str, since: int, *, said: str = "", status:
             written = _written(site, reader, task_id)
     except Problem as problem:
         return _gone(request, task_id, problem)
-    with site.agents.reading() as reader:
-        agent = agent_for_task(reader, task_id)
-        report = latest_report(reader, agent.id) if agent is not None else None
+    try:
+        with site.agents.reading() as reader:
+            agent = agent_for_task(reader, task_id)
+            report = latest_report(reader, agent.id) if agent is not None else None
+    except Damaged as problem:
+        return _gone(request, task_id, problem)
     history = proposal_records(site.journal, site.agents, ACTIONS, now, task_id, language=spoken())
     return page(
         request,
