@@ -233,7 +233,7 @@ def key_of_bytes(home: Path) -> None:
         (damaged_within, ("task", "list"), ("journal.sqlite is damaged",)),
         (missing, ("task", "list"), ("journal.sqlite does not exist",)),
         (newer, ("daemon", "--no-discovery", "--listen", "127.0.0.1:0"), ("format 99",)),
-        (overwritten, ("status",), ("journal.sqlite is damaged",)),
+        (overwritten, ("review",), ("journal.sqlite is damaged",)),
         (key_with(lambda d: {**d, "seed": "00" * 32}), ("devices",), ("device.json is damaged",)),
         (key_with(lambda d: {**d, "seed": "zz"}), ("devices",), ("device.json is damaged",)),
         (key_with(lambda d: {**d, "seed": "00"}), ("pair",), ("device.json is damaged",)),

@@ -71,5 +71,5 @@ def test_sync_1000_what_a_code_means_is_said_in_the_readers_language(code: str, 
 
 def test_sync_1000_each_code_of_a_refusal_has_its_meaning() -> None:
     """SYNC-1000"""
-    assert set(REFUSED) >= set(KINDS) - {"comparison", "want", "version", "other"}
+    assert set(REFUSED) >= set(KINDS) - {"comparison", "want", "connection", "version", "other"}
     assert said_of_close(Close("a code of tomorrow", "no")) == "the other device ended the connection: 'no'"

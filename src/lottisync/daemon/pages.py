@@ -220,11 +220,9 @@ def door_of(home: TaskHome) -> "Door":
 
     running, door = read_status(home), read_door(home.path)
     if running is None:
-        raise Problem("not-running", "no daemon runs for {path}. Start one: lottisync daemon", path=home.path)
+        raise Problem("not-running", "no daemon runs for {path}", hint="daemon", path=home.path)
     if door is None or door.pid != running.pid:
-        raise Problem(
-            "no-pages", "the daemon that runs serves no pages: it was told not to, or lottisync logs says why"
-        )
+        raise Problem("no-pages", "the daemon that runs serves no pages", hint="pages")
     return door
 
 
