@@ -21,7 +21,7 @@ from tests.support.stores import (
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities.entity import HIGH, has_unseen_edit, is_clean_tombstone, is_deleted
 from lottisync.entities.identifier import made_once, time_ordered
-from lottisync.entities.version import open_foreign
+from lottisync.entities.version import Damaged, open_foreign
 from lottisync.store import chain, forgetting, lookups
 from lottisync.store.check import broken_invariants
 from lottisync.store.forgetting import Keys
@@ -568,3 +568,46 @@ def test_forget_22_the_keys_of_a_store_are_in_order(tmp_path: Path) -> None:
         data = forgetting.keys(reader)
     assert len(data) == 700 * 8
     assert data == b"".join(sorted(forgetting.entity_key(f"t{number}") for number in range(700)))
+
+
+@pytest.mark.parametrize(("column", "held"), [("id", "livinf"), ("serialized", '{"title":"x"}'), ("clock", "{}")])
+def test_forget_301_a_damaged_row_of_the_sender_takes_nothing_away(tmp_path: Path, column: str, held: str) -> None:
+    """FORGET-301: under a damaged id, the receiver dropped the sound row that it had."""
+    a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    for name in ("gone", "living"):
+        put(a, name)
+    send(a, b)
+    delete(a, "gone")
+    purge(a)
+    a._connection.execute(f"update journal_entities set {column} = ? where id = 'living'", (held,)).fetchall()
+    assert round_to(a, b) == (1, 0)
+    assert ids(b) == ["living"]
+
+
+def test_forget_301_a_row_that_has_no_id_any_more_ends_the_round(tmp_path: Path) -> None:
+    """FORGET-301: which of the receiver's it was, nothing tells."""
+    store = new_store(tmp_path)
+    put(store, "living")
+    store._connection.execute("update journal_entities set id = cast(x'ff' as text), serialized = '{}'").fetchall()
+    with store.reading() as reader, pytest.raises(Damaged):
+        forgetting.keys(reader)
+
+
+@pytest.mark.parametrize(("column", "held"), [("serialized", '{"title":"x"}'), ("clock", "{}"), ("id", b"\xff")])
+def test_forget_301_a_damaged_row_of_the_receiver_is_not_revived(
+    tmp_path: Path, column: str, held: str | bytes
+) -> None:
+    """FORGET-301: it could be read, so it was written again, as if it were sound."""
+    a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
+    for name in ("gone", "living"):
+        put(a, name)
+    send(a, b)
+    delete(a, "gone")
+    purge(a)
+    put(b, "mine")
+    b._connection.execute(
+        f"update journal_entities set {column} = cast(? as text) where id = 'mine'", (held,)
+    ).fetchall()
+    assert round_to(a, b) == (1, 0)
+    with b.reading() as reader:
+        assert reader.local("select count(*) from rows")[0][0] == 2

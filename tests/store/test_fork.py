@@ -18,7 +18,7 @@ from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities.entity import HIGH, Entity
 from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.version import Version, close, open_foreign
-from lottisync.store import chain, fork, lookups
+from lottisync.store import chain, damage, fork, lookups, mending
 from lottisync.store.chain import value_at
 from lottisync.store.check import broken_invariants
 from lottisync.store.file_identity import file_identity
@@ -130,6 +130,57 @@ def test_copy_6_one_that_receives_before_it_writes_goes_on_under_a_new_host(tmp_
     assert digest_of(world.laptop) == digest_of(world.phone)
     with world.phone.reading() as reader:
         assert fork.nodes(reader) == frozenset(), "nothing was written twice, so nothing has parted"
+
+
+CELLS = [
+    ("serialized", b"{"),
+    ("serialized", b"{}"),
+    ("clock", b""),
+    ("clock", b"{}"),
+    ("stamps", b"\xff"),
+    ("id", b"\xff"),
+]
+
+
+@pytest.mark.parametrize(("column", "held"), CELLS)
+def test_store_957_a_damaged_row_stays_damaged_when_its_log_is_divided(
+    tmp_path: Path, column: str, held: bytes
+) -> None:
+    """STORE-957: the division ended with an error, or gave the row a hash as if it were sound. It is mended later."""
+    world = Rolled(tmp_path)
+    sound, damaged = world.phone, copied(world.phone, tmp_path / "damaged.sqlite", 4)
+    damaged._connection.execute(
+        f"update journal_entities set {column} = cast(? as text) where id = 't5'", (held,)
+    ).fetchall()
+    with damaged.reading() as reader:
+        n = reader.local("select max(n) from rows")[0][0]
+        before = damage.row_at(reader, n)
+    node = node_at(sound, world.host, 2)
+    assert split(sound, node)
+    assert split(damaged, node)
+    with damaged.reading() as reader, sound.reading() as other:
+        assert damage.row_at(reader, n) == before
+        assert damage.indexed_clock(reader, n) == other.version("t5").read_clock()  # type: ignore[union-attr]
+        version = other.version("t5")
+    assert version is not None
+    with damaged.transaction(NOON, None) as tx:
+        mending.mend(tx, [(version, open_foreign(version))])
+    if column != "id":  # a row that has lost its id, too, is named by `check`
+        assert digest_of(damaged) == digest_of(sound) == true_digest(damaged)
+        assert faults(damaged) == []
+
+
+def test_store_957_a_row_of_which_only_the_id_is_damaged_has_it_again_before_its_log_is_divided(tmp_path: Path) -> None:
+    """STORE-957, MEND-881: under the names of before, it could not be joined any more."""
+    world = Rolled(tmp_path)
+    sound, damaged = world.phone, copied(world.phone, tmp_path / "damaged.sqlite", 4)
+    damaged._connection.execute("update journal_entities set id = 'u5' where id = 't5'").fetchall()
+    node = node_at(sound, world.host, 2)
+    for store in (sound, damaged):
+        assert split(store, node)
+        assert faults(store) == []
+    assert values(damaged) == values(sound)
+    assert digest_of(damaged) == digest_of(sound)
 
 
 def test_copy_5_twice_rolled_back_to_one_backup(tmp_path: Path) -> None:

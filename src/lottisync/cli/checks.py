@@ -83,7 +83,7 @@ def _accept(terminal: Terminal, ident: str) -> None:
         with store.reading() as reader:
             row = damage.raw_row(reader, ident)
         if row is not None:
-            holding.append((row.version.hash() == row.hash, store))
+            holding.append((row.is_sound, store))
     if not holding:
         raise Problem("unknown-id", "nothing has the id {quoted}", quoted=quoted(ident))
     _, store = min(holding, key=lambda one: one[0])

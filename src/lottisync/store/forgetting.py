@@ -23,7 +23,7 @@ from lottisync.entities.version import Damaged
 from lottisync.store import damage, tables
 from lottisync.store.instant import iso
 from lottisync.store.merge import Merge
-from lottisync.store.reader import Reader
+from lottisync.store.reader import Reader, Row
 from lottisync.store.store import Store
 
 MIN_AGE = 30 * 24 * 3_600_000
@@ -183,9 +183,10 @@ def entity_key(entity_id: str) -> bytes:
 
 
 def keys(reader: Reader) -> bytes:
-    """The keys of all that is held, in quarantine too, in order: 8 bytes an entity."""
+    """The keys of all that is held, in quarantine too, in order: 8 bytes an entity. Raises `Damaged` for a row of which
+    the disk has left no id: the receiver drops what has no key here (FORGET-301)."""
     buckets = [array("Q") for _ in range(256)]
-    for entity_id in _held_ids(reader):
+    for entity_id in _stored_ids(reader):
         key = entity_key(entity_id)
         buckets[key[0]].append(int.from_bytes(key, "big"))
     return b"".join(_big_endian(array("Q", sorted(set(bucket)))).tobytes() for bucket in buckets)
@@ -218,11 +219,10 @@ def reconcile(tx: Merge, held: Keys, knowledge: Clock, forgotten: Clock) -> tupl
         row = damage.raw_row(tx, entity_id)
         if row is None:
             continue
-        try:
+        if readable := row.is_sound:
             clock: Clock = version.open_stored(row.version).clock
-            readable = True
-        except Damaged:  # what it has seen stands in the index, too
-            clock, readable = damage.indexed_clock(tx, row.n), False
+        else:  # what it has seen stands in the index, too
+            clock = damage.indexed_clock(tx, row.n)
         if vector_clock.covers(knowledge, clock):
             _erase(tx, entity_id)
             dropped += 1
@@ -250,17 +250,30 @@ def complete(tx: Merge, knowledge: Clock, forgotten: Clock) -> None:
 # -- rows
 
 
-def _held_ids(reader: Reader) -> Iterator[str]:
-    yield from _row_ids(reader)
+def _stored_ids(reader: Reader) -> Iterator[str]:
+    """The ids under which entities were stored. Of a row of which only the id is damaged, that is not the one that it
+    has now."""
+    last = -1
+    while rows := reader.local(
+        f"select n, {tables.RAW_COLUMNS}, hash, clean_tombstone from rows where n > ? order by n limit ?",
+        (last, STRIDE),
+    ):
+        last = rows[-1][0]
+        for n, held, *parts, stored_hash, clean in rows:
+            row = Row(n, tables.raw_version(held, *parts), stored_hash, bool(clean))
+            own = None if row.is_sound else damage.under_own_id(row, held, ())
+            if own is None and not damage.is_text(held):
+                raise Damaged(row.version.id, ValueError("its id is not UTF-8"))
+            yield (own or row.version).id
     yield from (kept.version.id for kept in reader.quarantined())
 
 
 def _row_ids(reader: Reader) -> Iterator[str]:
+    """The ids of the rows. A row without one, for the disk has damaged it, stays as it is."""
     last = -1
-    while rows := reader.local("select n, id from rows where n > ? order by n limit ?", (last, STRIDE)):
+    while rows := reader.local("select n, cast(id as blob) from rows where n > ? order by n limit ?", (last, STRIDE)):
         last = rows[-1][0]
-        for _, entity_id in rows:
-            yield entity_id
+        yield from (held.decode() for _, held in rows if damage.is_text(held))
 
 
 def _big_endian(numbers: "array[int]") -> "array[int]":

@@ -12,7 +12,7 @@ from lottisync.entities import canonical, version
 from lottisync.entities.entity import DELETED_AT, Entity, as_deletion
 from lottisync.entities.registers import Registers, Write, ordered
 from lottisync.entities.version import BadVersion, Version
-from lottisync.store import notice
+from lottisync.store import damage, mending, notice
 from lottisync.store.chain import log_of, nodes, value_at
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
@@ -142,8 +142,15 @@ def _stretches(tx: Merge, host: Host, counters: list[int]) -> list[Stretch]:
 
 
 def _rename(tx: Merge, division: Division) -> None:
-    for entity_id in _touched(tx, division):
-        tx.rewrite(entity_id, division.version)
+    damaged = mending.still_damaged(tx, _touched(tx, division))
+    if mending.name_again(tx, damaged):
+        tx.finish()
+    touched = _touched(tx, division)
+    for n in mending.still_damaged(tx, damaged):
+        _rename_damaged(tx, division, n)
+    for held in sorted({*touched.values()}):
+        if damage.is_text(held):
+            tx.rewrite(held.decode(), division.version)
     for host, stretches in division.stretches.items():
         _rename_vectors(tx, division, host)
         for stretch, before in zip(stretches[1:], stretches, strict=False):
@@ -167,20 +174,26 @@ def _rename(tx: Merge, division: Division) -> None:
             )
 
 
-def _touched(tx: Merge, division: Division) -> list[str]:
-    """The entities with a component behind a node; those that lie before it keep their names and their rows."""
-    found = set()
+def _touched(tx: Merge, division: Division) -> dict[int, bytes]:
+    """The rows with a component behind a node, by number, and the bytes of their ids; those that lie before it keep
+    their names."""
+    found: dict[int, bytes] = {}
     for host, stretches in division.stretches.items():
-        found |= {
-            ident
-            for (ident,) in tx.local(
-                """select r.id from (select distinct c.n from components c join hosts h on h.n = c.host
-                                     where h.host = ? and c.counter > ?) c
-                   join (select n, id from rows union all select n, id from quarantine) r on r.n = c.n""",
-                (host, stretches[0].last),
-            )
-        }
-    return sorted(found)
+        found |= tx.local(
+            """select r.n, cast(r.id as blob) from (select distinct c.n from components c join hosts h on h.n = c.host
+                                                    where h.host = ? and c.counter > ?) c
+               join (select n, id from rows union all select n, id from quarantine) r on r.n = c.n""",
+            (host, stretches[0].last),
+        )
+    return found
+
+
+def _rename_damaged(tx: Merge, division: Division, n: int) -> None:
+    """A row that is damaged stays as it is: under other names it would pass as sound. What the index says of its clock
+    is renamed, for by that it is mended (STORE-957)."""
+    clock = division.clock(damage.indexed_clock(tx, n))
+    tx.execute("delete from components where n = ?", (n,))
+    tx.index(n, clock)
 
 
 def _branch(tx: Merge, host: Host, parent: Host) -> int:

@@ -35,7 +35,7 @@ def sound(reader: Reader, ids: Iterable[str]) -> list[Version]:
     kept = [held.version for held in reader.quarantined() if held.version.hash() == held.hash]
     for entity_id in dict.fromkeys(ids):
         row = damage.raw_row(reader, entity_id)
-        if row is not None and row.version.hash() == row.hash:
+        if row is not None and row.is_sound:
             found.append(row.version)
         found += [made for made in kept if made.id == entity_id]
     return found
@@ -44,7 +44,7 @@ def sound(reader: Reader, ids: Iterable[str]) -> list[Version]:
 def still_damaged(reader: Reader, numbers: Iterable[int]) -> list[int]:
     """Those of the rows with these numbers whose content does not have its stored hash."""
     rows = [found[0] for n in numbers if (found := damage.row_at(reader, n)) is not None]
-    return [row.n for row in rows if row.version.hash() != row.hash]
+    return [row.n for row in rows if not row.is_sound]
 
 
 def mend(tx: Merge, versions: Iterable[tuple[Version, Entity]]) -> int:
@@ -56,7 +56,7 @@ def mend(tx: Merge, versions: Iterable[tuple[Version, Entity]]) -> int:
         if row is None:
             mended += tx.apply([(incoming, entity)])
             continue
-        damaged = row.version.hash() != row.hash
+        damaged = not row.is_sound
         if not damaged and row.version == incoming:
             continue
         before = _readable(row.version)
@@ -151,7 +151,7 @@ def name_again(tx: Merge, numbers: Iterable[int], others: Iterable[str] = ()) ->
     tried, named = sorted(others), []
     for n in numbers:
         found = damage.row_at(tx, n)
-        if found is None or found[0].version.hash() == found[0].hash:
+        if found is None or found[0].is_sound:
             continue
         made = damage.under_own_id(*found, tried)
         entity = _readable(made) if made is not None else None
@@ -173,7 +173,7 @@ def accept(tx: Transaction, entity_id: str) -> Dot:
         raise Problem(
             "unknown-id", "there is no {entity_id} in the {name} store", entity_id=entity_id, name=tx.schema.name
         )
-    if row.version.hash() == row.hash:
+    if row.is_sound:
         raise Problem("not-damaged", "{entity_id} is not damaged: there is nothing to accept", entity_id=entity_id)
     try:
         entity = _within(_known_writes(tx), version.open_foreign(row.version))
@@ -218,7 +218,7 @@ def in_step(reader: Reader) -> bool:
 
 def _content(tx: Merge, row: Row, same_there: Container[str]) -> Entity | None:
     """What a row holds; None if that is not known (MEND-40)."""
-    if row.version.hash() == row.hash:
+    if row.is_sound:
         return _readable(row.version)
     if (restored := damage.under_indexed_clock(tx, row.n, row.version, row.hash)) is not None:
         return _readable(restored)
@@ -306,7 +306,7 @@ def _witnessed(tx: Merge) -> dict[int, Clock]:
     last = -1
     while rows := _after(tx, last):
         last = rows[-1].row.n
-        for row in (held.row for held in rows if held.row.version.hash() != held.row.hash):
+        for row in (held.row for held in rows if not held.row.is_sound):
             found[row.n] = damage.indexed_clock(tx, row.n)
     return found
 

@@ -230,12 +230,12 @@ class Merge(Batches):
     def rewrite(self, entity_id: str, change: Callable[[Version], Version]) -> None:
         """Put `change(version)` in the place of what is here of an entity, its row and what is kept of it: the
         same writes under other names, so that nothing is overwritten. `change` keeps the order of clocks: a
-        version that has seen another one has still seen it."""
+        version that has seen another one has still seen it. A damaged row stays as it is."""
         row, all_kept = self._row(entity_id), self._quarantined.of(entity_id)
         rest = self._sum - self._weight_of(row, all_kept)
         for kept in all_kept:
             self._keep_raw(kept.n, change(kept.version), kept.reason)
-        if row is not None and (changed := change(row.version)) != row.version:
+        if row is not None and row.is_sound and (changed := change(row.version)) != row.version:
             self._buffer.flush()
             self._execute("delete from components where n = ?", (row.n,))
             try:

@@ -35,10 +35,15 @@ class Row(NamedTuple):
     hash: bytes
     clean_tombstone: bool
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether the row's bytes have the hash that was stored with them."""
+        return self.version.hash() == self.hash
+
     def sound(self) -> Entity:
         """The entity, to be joined or written to. Raises `Damaged` if the row's bytes do not have the hash that was
         stored with them (MEND-24): after a join, nobody could see what the disk has changed."""
-        if self.version.hash() != self.hash:
+        if not self.is_sound:
             raise Damaged(self.version.id, ValueError("its content does not have the hash that was stored with it"))
         return version.open_stored(self.version)
 

@@ -398,7 +398,7 @@ class Rows(Reader):
     def remove_row(self, row: Row) -> None:
         """The same of a row that is in the table."""
         self._sum -= self._weight(row)
-        if row.version.hash() == row.hash:
+        if row.is_sound:
             for host, counter in row.version.read_clock().items():
                 self._execute(DELETE_COMPONENT, (self.host_number(host), counter, row.n))
         else:  # its clock may not be the one that is in the index

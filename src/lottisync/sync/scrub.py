@@ -116,4 +116,4 @@ def _is_damaged(store: Store, ident: str) -> bool:
         return not _adds_up(store)
     with store.reading() as reader:
         row = damage.raw_row(reader, ident)
-        return row is not None and row.version.hash() != row.hash
+        return row is not None and not row.is_sound
