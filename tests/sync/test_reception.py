@@ -18,6 +18,7 @@ from lottisync.device.peers import known_hosts
 from lottisync.net import tls
 from lottisync.net.address import Address
 from lottisync.net.doorway import EACH, KEPT, SLOTS
+from lottisync.protocol import session
 from lottisync.sync.engine import Engine
 from lottisync.sync.reception import EACH_DEVICE
 
@@ -146,8 +147,11 @@ async def test_rel_d5_a_paired_device_that_says_nothing_gets_a_few_connections(t
         member.close()
 
 
-async def test_net_53_a_paired_device_that_does_not_greet_is_named(members: list[Member]) -> None:
+async def test_net_53_a_paired_device_that_does_not_greet_is_named(
+    members: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """NET-53, NET-6: before, it left no trace. A device that hangs up by itself is not refused."""
+    monkeypatch.setattr(session, "GREETING_SECONDS", 0.5)
     a, b = members
     first = engine_of(a)
     async with running(first):
