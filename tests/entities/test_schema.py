@@ -109,3 +109,18 @@ def test_what_was_declared_is_not_changed(declared: msgspec.Struct) -> None:
     """STORE-39: it was checked when it was made, and many stores go by one."""
     with pytest.raises(AttributeError):
         setattr(declared, "name", "My store")  # noqa: B010 - which mypy would refuse as it stands
+
+
+class Plain(msgspec.Struct, frozen=True):
+    id: str = ""
+    title: str = ""
+
+
+def test_store_36_a_type_is_read_as_the_struct_of_an_older_program() -> None:
+    """STORE-36: it may lack what has an index; where it is declared so, it is refused."""
+    described = EntityType("note", owner="taskId")
+    older = described.viewed_as(Plain)
+    assert (older.view, older.owner, older.name) == (Plain, "taskId", "note")
+    assert described.view is None
+    with pytest.raises(ValueError, match="owner of 'note' names the field 'taskId'"):
+        EntityType("note", Plain, owner="taskId")
