@@ -160,8 +160,8 @@ def held_beyond(reader: Reader) -> list[tuple[Host, int, str]]:
 
 
 def held_of(reader: Reader, known: Clock) -> list[tuple[Host, int, str]]:
-    """The dots beyond what is known of these hosts, but for those of a row whose id is damaged: it is lacking, and is
-    sent again. `cross join` makes SQLite look at the hosts first, so that only what lies beyond is read of the index.
+    """The dots beyond what is known of these hosts, but for those of a row that is gone or whose id is damaged: it is
+    lacking, and is sent again. `cross join` makes SQLite look at the hosts first, so that only what lies beyond is read of the index.
     """
     if not known:
         return []
@@ -176,7 +176,7 @@ def held_of(reader: Reader, known: Clock) -> list[tuple[Host, int, str]]:
                cross join components c on c.host = h.n and c.counter > w.value ->> 1 order by 1, 2, 3""",
             (listed,),
         )
-        if entity.isascii()
+        if entity is not None and entity.isascii()
     ]
 
 
