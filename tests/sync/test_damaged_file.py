@@ -69,16 +69,16 @@ async def connected(a: Member, b: Member) -> AsyncIterator[tuple[Engine, Engine]
 
 
 @contextmanager
-def failing(member: Member) -> Iterator[None]:
-    """The disk under its journal answers nothing."""
-    journal = member.stores["journal"]
+def failing(member: Member, name: str = "journal", refused: str = "transaction") -> Iterator[None]:
+    """The disk under one of its stores answers nothing: to a `transaction`, or to `reading`."""
+    store = member.stores[name]
 
     def fails(*_: object) -> NoReturn:
-        raise Problem("disk-failed", "the disk failed at {path}", path=journal.file)
+        raise Problem("disk-failed", "the disk failed at {path}", path=store.file)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(journal, "transaction", fails)
-        patch.setattr(journal, "try_disk", fails)
+        patch.setattr(store, refused, fails)
+        patch.setattr(store, "try_disk", fails)
         yield
 
 
@@ -105,14 +105,7 @@ async def test_store_944_a_failing_disk_under_the_roster_ends_no_engine(members:
     it."""
     a, b = members
     async with connected(a, b) as (first, _):
-        space = a.stores["space"]
-
-        def fails(*_: object) -> NoReturn:
-            raise Problem("disk-failed", "the disk failed at {path}", path=space.file)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(space, "reading", fails)
-            patch.setattr(space, "try_disk", fails)
+        with failing(a, "space", "reading"):
             first.connections[b.device].close("failed", "the addresses are read again")
             await until(lambda: "space" in first.unusable(), "it is reported")
             await until(lambda: b.device in first.connections, "the addresses that were known count")
