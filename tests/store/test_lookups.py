@@ -50,7 +50,7 @@ def test_store_945_text_that_is_not_utf_8_hides_nothing_beside_it(store: Store, 
 
 
 def test_store_945_an_entry_of_the_index_without_its_row_hides_no_other(store: Store) -> None:
-    """STORE-945: the row was taken away behind the store's back; the round went on with an id that is none."""
+    """STORE-945: the row was taken away behind the store's back; the round went on with an id that is not valid."""
     store._connection.execute("delete from journal_entities where id = 't1'").fetchall()
     with store.reading() as reader:
         held = lookups.held_of(reader, dict.fromkeys(reader.knowledge(), 0))
