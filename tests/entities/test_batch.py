@@ -152,6 +152,21 @@ def test_columns_of_different_lengths_are_refused_and_not_cut() -> None:
         Columns(["a", "b"], ["task", "task"], [b"{}"], [b"[]"] * 2, [b"{}"] * 2).hashes()
 
 
+def test_first_writes_by_column_are_those_of_each_by_itself() -> None:
+    ids, readings, documents = ["a", "b"], [Hlc(1, 0), Hlc(2, 3)], [b'{"title":"x"}', b'{"title":"y"}']
+    columns = batch.first(ids, ["task", "label"], 1, readings, HOSTS[0], [4, 5], documents)
+    assert [columns.version(at) for at in range(2)] == [
+        version.first(ident, kind, 1, reading, (HOSTS[0], counter), document)
+        for ident, kind, reading, counter, document in zip(
+            ids, ["task", "label"], readings, [4, 5], documents, strict=True
+        )
+    ]
+    found = batch.plain([columns.version(at) for at in range(2)])
+    assert found is not None
+    assert list(found.column("title")) == ["x", "y"]
+    assert list(found.column("due")) == [None, None]
+
+
 def test_only_what_may_be_plain_looks_plain() -> None:
     """ENT-10: what is left out by this look costs each round four times as much."""
     deleted = {"deletedAt": (Write(STAMP, b'{"at":"2026-01-01T00:00:00.000Z","seen":{}}'),)}
@@ -200,9 +215,18 @@ def test_store_644_what_is_no_usual_edit_of_what_is_here() -> None:
     assert not edits(whole, msgspec.structs.replace(GOOD, document=no_text)), "also if what cannot be read is replaced"
     assert not edits(whole, msgspec.structs.replace(GOOD, type="label"))
     assert not edits(whole, msgspec.structs.replace(GOOD, stamps=GOOD.stamps.replace(b"{}]", b'{"due":[]}]')))
+    assert not edits(edited(Stamp(1, 3_000, 0, HOSTS[0], 2), title=b'"y"', due=b"2"), GOOD), (
+        "a seen counter"
+    )
+    other = msgspec.structs.replace(whole, document=whole.document.replace(b'"a":"x"', b'"a":"z"'))
+    assert is_good(other)
+    assert not edits(other, GOOD), "a value that nobody has written"
     plain = batch.plain([whole])
     assert plain is not None
     assert batch.edits(plain, {}) == {}
+    twice = batch.plain([whole, whole])
+    assert twice is not None
+    assert batch.edits(twice, {GOOD.id: GOOD}) == {}
 
 
 def test_store_645_what_is_a_usual_edit_of_what_is_here() -> None:

@@ -17,6 +17,7 @@ from lottisync.protocol.session import (
     TRANSITIONS,
     Session,
     State,
+    versions_said,
 )
 
 NOW = 1_000_000
@@ -453,3 +454,12 @@ def test_sync_23_any_bytes_are_a_sign_of_life() -> None:
     waiting.receive(b"\x00", NOW + 14_000)
     waiting.tick(NOW + 28_000)
     assert waiting.closed is None
+
+
+def test_sync_1000_the_reason_of_another_version_is_known_again_with_its_numbers() -> None:
+    """SYNC-1000: so that the reader's language is used. Other words are left as they are."""
+    older = "it speaks version 2 of the sync protocol, this device version 1: update this device first"
+    newer = "it speaks version 1 of the sync protocol, this device version 2: update it first"
+    assert [versions_said(reason) for reason in (newer, older)] == [newer, older]
+    for reason in ("bye", older.replace("this device first", "it first"), older.replace("2", "3.2")):
+        assert versions_said(reason) is None

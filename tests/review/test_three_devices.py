@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -22,6 +23,8 @@ from lottisync.review.ledger import Ledger
 from lottisync.review.projection import ItemStatus, project
 from lottisync.review.proposal_record import proposal_records
 from lottisync.store.check import broken_invariants
+
+pytestmark = pytest.mark.no_cover  # measuring makes it half as slow again, and shows no more
 
 DEVICES = 3
 ITEMS = 4
