@@ -117,6 +117,7 @@ def test_every_planted_fault_has_a_case_that_finds_it() -> None:
     assert planted == MUTANTS.keys()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("mutant", "killer"), MUTANTS.items())
 def test_a_planted_fault_is_found(mutant: str, killer: str, tmp_path: Path) -> None:
     """C-21"""

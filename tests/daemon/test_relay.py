@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import msgspec
@@ -149,6 +150,32 @@ def test_relay_46_status_says_how_devices_stand_and_off_ends_it(homes: list[Path
     assert "No relay is used any more" in run_here("relay", "off", home=laptop).out
     assert "No relay is used. Set one" in run_here("relay", "status", home=laptop).out
     assert run_here("relay", "off", home=laptop).code == 0
+
+
+def test_relay_1246_status_says_whether_the_relay_is_reached(homes: list[Path], server: Server) -> None:
+    """RELAY-1246: also why not, in the daemon's words, and nothing where none is used."""
+    laptop, _ = homes
+
+    def relay() -> dict[str, Any]:
+        found: dict[str, Any] = run_here("status", "--json", home=laptop).json["relay"]
+        return found
+
+    assert relay() == {"url": server.url, "since": None, "failure": None}
+    assert f"{server.url}, which a daemon visits" in run_here("status", home=laptop).out
+    with daemon(laptop):
+        eventually(lambda: relay()["since"] is not None, "a visit")
+        reached = relay()["since"]
+        assert f"{server.url}, reached since" in run_here("status", home=laptop).out
+        server.stop()
+        eventually(lambda: "no server answers there" in (relay()["failure"] or ""), "a visit that fails")
+        assert relay()["since"] >= reached
+        said = run_here("status", home=laptop).out
+        assert "not reached since" in said
+        assert "lottisync relay doctor" in said
+        server.start()
+        eventually(lambda: relay()["failure"] is None, "a visit")
+        assert run_here("relay", "off", home=laptop).code == 0
+        assert relay() is None
 
 
 @pytest.mark.parametrize("command", [("off",), ("set", "nats://127.0.0.1:9")])

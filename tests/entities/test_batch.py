@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.support.batches import CHANGES, HOSTS, hostile, plain_entities
 
 from lottisync.causality.hlc import MAX_MILLIS, MAX_TICKS, Hlc
-from lottisync.causality.vector_clock import MAX_COUNTER
+from lottisync.causality.vector_clock import MAX_COUNTER, Dot
 from lottisync.entities import batch, version
 from lottisync.entities.batch import Columns
 from lottisync.entities.entity import Entity
@@ -156,7 +156,7 @@ def test_first_writes_by_column_are_those_of_each_by_itself() -> None:
     ids, readings, documents = ["a", "b"], [Hlc(1, 0), Hlc(2, 3)], [b'{"title":"x"}', b'{"title":"y"}']
     columns = batch.first(ids, ["task", "label"], 1, readings, HOSTS[0], [4, 5], documents)
     assert [columns.version(at) for at in range(2)] == [
-        version.first(ident, kind, 1, reading, (HOSTS[0], counter), document)
+        version.first(ident, kind, 1, reading, Dot(HOSTS[0], counter), document)
         for ident, kind, reading, counter, document in zip(
             ids, ["task", "label"], readings, [4, 5], documents, strict=True
         )
@@ -215,9 +215,7 @@ def test_store_644_what_is_no_usual_edit_of_what_is_here() -> None:
     assert not edits(whole, msgspec.structs.replace(GOOD, document=no_text)), "also if what cannot be read is replaced"
     assert not edits(whole, msgspec.structs.replace(GOOD, type="label"))
     assert not edits(whole, msgspec.structs.replace(GOOD, stamps=GOOD.stamps.replace(b"{}]", b'{"due":[]}]')))
-    assert not edits(edited(Stamp(1, 3_000, 0, HOSTS[0], 2), title=b'"y"', due=b"2"), GOOD), (
-        "a seen counter"
-    )
+    assert not edits(edited(Stamp(1, 3_000, 0, HOSTS[0], 2), title=b'"y"', due=b"2"), GOOD), "a seen counter"
     other = msgspec.structs.replace(whole, document=whole.document.replace(b'"a":"x"', b'"a":"z"'))
     assert is_good(other)
     assert not edits(other, GOOD), "a value that nobody has written"

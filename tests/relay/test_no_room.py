@@ -27,6 +27,7 @@ from lottisync.problem import Problem
 from lottisync.relay import connection, visits
 from lottisync.relay import setting as settings
 from lottisync.relay.setting import Setting
+from lottisync.relay.trial import Trial
 from lottisync.relay.visits import Visits
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason="there is no nats-server on this machine")
@@ -160,6 +161,38 @@ def test_relay_834_an_account_that_is_full_is_said_and_nothing_is_lost(two: list
         assert "the relay is full" in faults(url)["storage"]
         give_room(server, 50_000)
         arrives(url, laptop, phone)
+
+
+@pytest.mark.parametrize(
+    ("description", "code", "advice"),
+    [
+        ("open store/msgs/1.blk: no such file or directory", "relay-not-storing", "Look at the server's log"),
+        ("input/output error", "relay-not-storing", "Look at the server's log"),
+        ("write store/msgs/1.blk: no space left on device", "relay-no-room", "Give the stream more room"),
+        ("maximum bytes exceeded", "relay-no-room", "Give the stream more room"),
+    ],
+)
+def test_relay_1247_a_server_whose_disk_fails_is_not_called_full(
+    two: list[Member], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, description: str, code: str, advice: str
+) -> None:
+    """RELAY-1247: what a server says of a message that it did not store, as it was seen."""
+    said = APIError(code=503, err_code=10_077, description=description)
+
+    async def refuse(_: Trial) -> None:
+        raise said
+
+    problem = connection.stalled(Setting("nats://127.0.0.1:9", SPACE), said)
+    assert (problem.code, description in problem.message) == (code, True)
+    server = Server(tmp_path / "server")
+    try:
+        visit(two[0], server.url)
+        monkeypatch.setattr(Trial, "put", refuse)
+        found = faults(server.url)["storage"]
+        assert advice in found
+        assert description in found
+        assert ("full" in found) == (code == "relay-no-room")
+    finally:
+        server.stop()
 
 
 def _slow_consumers(monitor: int) -> int:

@@ -83,6 +83,7 @@ def with_key(accounts: str, folder: Path) -> str:
     return accounts.replace("PUBLIC KEY OF THE DEVICE", nats_account.name(device))
 
 
+@pytest.mark.deep
 def test_relay_1042_the_cluster_of_the_guide_goes_on_without_a_node(home: Path, tmp_path: Path) -> None:
     """RELAY-1042: three replicas count three times for the account, and the device is at a node that lives."""
     accounts, node = configurations("relay-server.md")

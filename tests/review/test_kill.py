@@ -88,7 +88,9 @@ def started_again(folder: Path, now: int) -> Reviewer:
     return device
 
 
-@pytest.mark.parametrize("tool", CALLS)
+@pytest.mark.parametrize(
+    "tool", [pytest.param(tool, marks=pytest.mark.deep) if at else tool for at, tool in enumerate(CALLS)]
+)
 @pytest.mark.parametrize("verb", ["confirm", "undo"])
 def test_rev50_killed_before_any_statement(tmp_path: Path, trial: Trial, tool: str, verb: str) -> None:
     """REV-50, REV-40, REV-56, S3-93, C-04: effects 0 or 1, a decision if and only if there is an effect, no saga left

@@ -49,6 +49,7 @@ def test_relay_904_what_was_said_under_fewer_fork_nodes_goes_for_a_later_snapsho
     relayed.run(relayed.RelaySchedule(2620, happenings, newcomer=False, small=True, retired=True))
 
 
+@pytest.mark.deep
 def test_a_base_that_does_not_go_back_with_the_relay_is_found_and_made_short(monkeypatch: pytest.MonkeyPatch) -> None:
     show = Board.show
     monkeypatch.setattr(Board, "show", lambda board, names: show(board, {*names, *board.present}))

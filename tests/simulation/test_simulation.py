@@ -37,7 +37,7 @@ JOURNAL = ("journal",)
 ALL = tuple(SCHEMAS)
 A, B, C = 0, 1, 2
 E = ("journal", "e")
-SEEDS = 12
+SEEDS = 6
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -431,6 +431,7 @@ FAULTS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
 ]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("fault", "kind", "law"), FAULTS, ids=[f"{f.__name__[1:]}-{kind}" for f, kind, _ in FAULTS])
 def test_a_planted_fault_breaks_its_law(
     fault: Callable[[pytest.MonkeyPatch], None], kind: str, law: str, monkeypatch: pytest.MonkeyPatch

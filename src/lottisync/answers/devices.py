@@ -97,6 +97,15 @@ class StoreState(msgspec.Struct, frozen=True, rename="camel"):
     quarantined: int
 
 
+class RelayReached(msgspec.Struct, frozen=True, rename="camel"):
+    """The relay that is used: reached, or not for the reason in `failure`, and since when; `since` is null if no daemon
+    runs, or it has not tried yet."""
+
+    url: str
+    since: Instant | None
+    failure: str | None
+
+
 class Copy(msgspec.Struct, frozen=True, rename="camel"):
     """A device that was copied, or restored from a backup: `backupAt` is its last write before that (null if unknown),
     `kept` how many writes made after the backup were kept. `acknowledged`: the person has said that they know."""
@@ -171,7 +180,8 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     off. `paused`: agents whose budget of the day is used. `attention`: what agents want the person to look at.
     `reminders`: what the person wanted to be reminded of. `conflicts`: how many decisions the person has to make about
     what two devices wrote at once. `clockDoubt`: why this device's own clock cannot be right, or null. `leftOut`: why
-    something is missing in this answer: rows that are damaged. `unfinished`: verdicts that were not carried out."""
+    something is missing in this answer: rows that are damaged. `unfinished`: verdicts that were not carried out.
+    `relay`: null if none is used."""
 
     id: DeviceId
     name: str
@@ -195,6 +205,7 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     clock_doubt: str | None
     left_out: list[str]
     unfinished: list[UnfinishedVerdict]
+    relay: RelayReached | None
 
 
 class Made(msgspec.Struct, frozen=True, rename="camel"):

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from lottisync.answers.devices import Copy, Made, Overview, Peer, StoresMade, UnfinishedVerdict
+from lottisync.answers.devices import Copy, Made, Overview, Peer, RelayReached, StoresMade, UnfinishedVerdict
 from lottisync.cli.attention import show_attention
 from lottisync.cli.columns import Cell
 from lottisync.cli.hints import HINTS, away_text, event_text, hints_of, refusal_hint, with_hint
 from lottisync.cli.invitations import invitation_line
 from lottisync.cli.terminal import Terminal, common, short, waits_for_you
-from lottisync.cli.times import ago
+from lottisync.cli.times import ago, local
 from lottisync.cli.watch import watchable
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
@@ -142,6 +142,8 @@ def _show(terminal: Terminal, found: Overview) -> None:
         "daemon",
         say("running on port {port} (pid {pid})", port=daemon.port, pid=daemon.pid) if daemon else say("not running"),
     )
+    if found.relay is not None:
+        _show_relay(terminal, found.relay, visited=daemon is not None)
     if found.proposals_waiting:
         terminal.line(
             f"{waits_for_you(found.proposals_waiting)}: lottisync review",
@@ -188,6 +190,20 @@ def _show(terminal: Terminal, found: Overview) -> None:
                 found.nearby,
             )
         )
+
+
+def _show_relay(terminal: Terminal, relay: RelayReached, *, visited: bool) -> None:
+    at = local(relay.since)
+    if relay.failure is not None:
+        why = translated(relay.failure)
+        terminal.fact("relay", say("not reached since {at}: {why}", at=at, why=why), "yellow")
+        terminal.line(say(HINTS["relay-doctor"]), "dim")
+    elif relay.since is not None:
+        terminal.fact("relay", say("{url}, reached since {at}", url=relay.url, at=at))
+    elif visited:
+        terminal.fact("relay", say("{url}, not tried yet", url=relay.url))
+    else:
+        terminal.fact("relay", say("{url}, which a daemon visits", url=relay.url))
 
 
 def _show_unfinished(terminal: Terminal, verdicts: list[UnfinishedVerdict]) -> None:

@@ -14,7 +14,7 @@ from nats.js.errors import APIError
 from lottisync.answers.care import Finding, FindingState
 from lottisync.language import listed, marked, number, say, several, translated
 from lottisync.problem import Problem
-from lottisync.relay.connection import NO_ROOM, Connection, connect, stalled
+from lottisync.relay.connection import NOT_STORED, Connection, connect, has_no_room, said_by_server, stalled
 from lottisync.relay.credentials import expires_at
 from lottisync.relay.jetstream import JetStream
 from lottisync.relay.server_files import MAX_PAYLOAD
@@ -48,6 +48,9 @@ ADVICE = {
     "relay-credentials": marked("Give a file that this user can read: lottisync relay credentials FILE"),
     "relay-credentials-expired": marked(
         "Ask who runs the server for a new file, and give it: lottisync relay credentials FILE"
+    ),
+    "relay-not-storing": marked(
+        "Look at the server's log and at the disk and folder of its store, and start the server again"
     ),
     "relay-stalled": marked(
         "Look at the server's log and its disk. Make room, and start the server again: it may not go on by itself"
@@ -195,10 +198,13 @@ async def _permissions(relay: JetStream, client: Connection, now: Callable[[], i
 
 
 def _not_done(error: TimeoutError | NatsError, client: Connection, done: list[str], what: str) -> Finding:
-    """Why one step was not done: there is no room, or it is not permitted."""
-    if isinstance(error, APIError) and error.err_code in NO_ROOM:
-        text = say("the relay is full: {reason}", reason=error.description or type(error).__name__)
+    """Why one step was not done: there is no room, the server's disk fails, or it is not permitted."""
+    if has_no_room(error):
+        text = say("the relay is full: {reason}", reason=said_by_server(error))
         return Finding("storage", "fault", text, say("Give the stream more room: max_bytes"))
+    if isinstance(error, APIError) and error.err_code in NOT_STORED:
+        text = say("the server stores nothing: {reason}", reason=said_by_server(error))
+        return Finding("storage", "fault", text, say(ADVICE["relay-not-storing"]))
     reason = client.refused or str(error).removeprefix("nats: ") or type(error).__name__
     return Finding("permissions", "fault", _refused(done, what, reason), say(ADVICE["relay-not-permitted"]))
 

@@ -32,6 +32,7 @@ from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, encode
 from lottisync.device import clock, purging
 from lottisync.net.address import Address
 from lottisync.problem import Problem
+from lottisync.relay.reached import Reached
 from lottisync.store.idle import QUIET_SECONDS, Idle
 from lottisync.store.instant import iso
 from lottisync.store.lock import Lock
@@ -73,14 +74,15 @@ class _StatusFile:
     next change; the connections go on."""
 
     def __init__(self, home: TaskHome, engine: Engine, changed: _Changed, say: Callable[[str, str], None]) -> None:
-        self._home, self._engine, self._changed, self._say = home, engine, changed, say
+        self._home, self._engine, self.changed, self._say = home, engine, changed, say
+        self.relay: Callable[[], Reached | None] = lambda: None
         self._started_at = iso(clock.now())
         self._failing = False
 
     async def keep(self) -> None:
         """Until cancelled."""
         while True:
-            await self._changed.wait()
+            await self.changed.wait()
             await self.write()
             await anyio.sleep(STATUS_PAUSE_SECONDS)
 
@@ -104,6 +106,7 @@ class _StatusFile:
             self._engine.scrub.damaged(),
             self._engine.duplicate_key_at,
             self._engine.unusable(),
+            self.relay(),
         )
 
 
@@ -145,7 +148,7 @@ async def run(
                     tasks.start_soon(_kept_up, "forgetting", partial(_purge, home), say)
                     tasks.start_soon(_kept_up, "tidying", partial(_remove_old_sets, home), say)
                     tasks.start_soon(_kept_up, "resting", partial(_carry_over_idle, home), say)
-                    tasks.start_soon(_kept_up, "visiting the relay", partial(_visit_relay, home, say), say)
+                    tasks.start_soon(_kept_up, "visiting the relay", partial(_visit_relay, home, status, say), say)
                     tasks.start_soon(_kept_up, "answering invitations", partial(_answer_invitations, home, say), say)
                     tasks.start_soon(_kept_up, "on-pending", partial(_call_person, home, say), say)
                     if agents:
@@ -258,10 +261,12 @@ async def _answer_invitations(home: TaskHome, say: Callable[[str, str], None]) -
     await InvitationServer(home, say).run()
 
 
-async def _visit_relay(home: TaskHome, say: Callable[[str, str], None]) -> None:
+async def _visit_relay(home: TaskHome, status: _StatusFile, say: Callable[[str, str], None]) -> None:
     from lottisync.relay.visits import Visits
 
-    await Visits(home, os.urandom, lambda code, sentence: say(code, str(sentence))).run()
+    visits = Visits(home, os.urandom, lambda code, sentence: say(code, str(sentence)), noted=status.changed.note)
+    status.relay = lambda: visits.reached
+    await visits.run()
 
 
 async def _purge(home: TaskHome) -> None:

@@ -15,6 +15,7 @@ from lottisync.answers.devices import (
     Overview,
     PausedAgent,
     Peer,
+    RelayReached,
     Reminder,
     StoreState,
     UnfinishedVerdict,
@@ -39,6 +40,7 @@ from lottisync.device.peers import ClockHeard
 from lottisync.identity.roster import Member
 from lottisync.journal import task_list, time_entry
 from lottisync.problem import Problem, Sentence
+from lottisync.relay import setting
 from lottisync.review.not_carried_out import NotCarriedOut
 from lottisync.store import conflict, notice
 from lottisync.store.beside import beside
@@ -89,7 +91,19 @@ def overview(
         clock_doubt=clock.doubt(now) or own_clock_doubt(running.peers if running else [], now),
         unfinished=[UnfinishedVerdict(*one) for one in unfinished()] if agents else [],
         left_out=list(dict.fromkeys(problem.sentence for problem in damaged)),
+        relay=_relay(home, running),
     )
+
+
+def _relay(home: TaskHome, running: DaemonStatus | None) -> RelayReached | None:
+    """The one in the settings; how it was reached, where that is known of this one."""
+    used = setting.read(home.space)
+    if used is None:
+        return None
+    found = running.relay if running else None
+    if found is None or found.url != used.shown:
+        return RelayReached(used.shown, None, None)
+    return RelayReached(found.url, found.since, found.failure)
 
 
 def unusable_stores(home: TaskHome) -> dict[str, Sentence]:

@@ -14,6 +14,7 @@ from lottisync.device.addresses import Reach, read_reach
 from lottisync.device.peers import ClockHeard, last_absences, last_clocks, remembered
 from lottisync.net import interfaces
 from lottisync.problem import Sentence
+from lottisync.relay.reached import Reached
 from lottisync.store.forgetting import acknowledged, lacking
 from lottisync.store.instant import iso
 from lottisync.store.lock import is_held
@@ -27,7 +28,8 @@ LOCK_FILE = "daemon.lock"
 class DaemonStatus(msgspec.Struct, rename="camel"):
     """What a running daemon says of itself in `daemon.json`; `nearby` counts devices that it is not paired with,
     `damaged` names rows, as `journal/ID`, whose content is not what was stored; `duplicate_key_at` is when a peer
-    last said that another program runs with this device's key; `unusable` says by store why it does not sync."""
+    last said that another program runs with this device's key; `unusable` says by store why it does not sync; `relay`
+    says how the relay was reached, null without one and until it was tried."""
 
     pid: int
     port: int
@@ -37,6 +39,7 @@ class DaemonStatus(msgspec.Struct, rename="camel"):
     damaged: list[str] = []
     duplicate_key_at: str | None = None
     unusable: dict[str, Sentence] = {}
+    relay: Reached | None = None
 
 
 _encoder = msgspec.json.Encoder(enc_hook=wording.encoded)

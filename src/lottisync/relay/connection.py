@@ -6,6 +6,7 @@ where it lies is written down, and on this device alone. It is read when a conne
 
 import asyncio
 import logging
+import re
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,8 +27,10 @@ from lottisync.store.instant import iso, to_the_minute
 # At the end of every connection with TLS asyncio warns of how its own streams, which nats-py uses, end.
 logging.getLogger("asyncio").addFilter(lambda record: "eof_received" not in str(record.msg))
 CONNECT_SECONDS = 5
-NO_ROOM = (10_002, 10_023, 10_047, 10_049, 10_077)
-"""Error codes: the server or the account has no room, no file can be written, the stream has its most bytes."""
+NO_ROOM, NOT_STORED = (10_002, 10_023, 10_047), (10_049, 10_077)
+"""Error codes: the server or the account has no room; a stream was not made or a message not stored, and the text says
+why."""
+_FULL = re.compile(r"maximum|exceed|insufficient|no space|quota", re.IGNORECASE)
 OF_ANOTHER_NAME, OUT_OF_DATE = (62, 64), (9, 10)
 """What OpenSSL says of a certificate: host or address do not match; not valid yet, or no more."""
 
@@ -147,12 +150,29 @@ def _unusable(setting: Setting, code: str, reason: str) -> Problem:
     )
 
 
+def has_no_room(error: BaseException) -> bool:
+    """The server is full, or the account, or the stream."""
+    return isinstance(error, APIError) and (
+        error.err_code in NO_ROOM or (error.err_code in NOT_STORED and bool(_FULL.search(error.description or "")))
+    )
+
+
+def said_by_server(error: BaseException) -> str:
+    """Why, in the server's words."""
+    return (isinstance(error, APIError) and error.description) or type(error).__name__
+
+
 def stalled(setting: Setting, error: BaseException, refused: str = "") -> Problem:
     """The server is connected, and JetStream did not do what was asked of it."""
-    if isinstance(error, APIError) and error.err_code in NO_ROOM:
+    if has_no_room(error):
         return Problem(
             "relay-no-room", "the relay at {url} has no room: {reason}", hint="relay-doctor",
-            url=setting.shown, reason=error.description or type(error).__name__,
+            url=setting.shown, reason=said_by_server(error),
+        )  # fmt: skip
+    if isinstance(error, APIError) and error.err_code in NOT_STORED:
+        return Problem(
+            "relay-not-storing", "the relay at {url} stores nothing: {reason}", hint="relay-doctor",
+            url=setting.shown, reason=said_by_server(error),
         )  # fmt: skip
     if isinstance(error, TimeoutError) and not refused:
         return Problem(

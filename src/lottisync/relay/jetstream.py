@@ -27,7 +27,7 @@ from nats.js.errors import APIError, NotFoundError
 
 from lottisync.problem import Problem
 from lottisync.relay import stream
-from lottisync.relay.connection import NO_ROOM, Connection, connect, stalled
+from lottisync.relay.connection import Connection, connect, has_no_room, stalled
 from lottisync.relay.deletion import Purge
 from lottisync.relay.header import LANE_BYTES, Name
 from lottisync.relay.lane import Moved, Publication
@@ -241,7 +241,7 @@ class JetStream:
         try:
             return await self._context.publish(subject, publication.data, stream=self._stream, headers=headers)
         except APIError as error:
-            if error.err_code in NO_ROOM:
+            if has_no_room(error):
                 raise Problem(
                     "relay-full", "the relay is full: it took nothing more. Give the stream {name} more room",
                     name=self._stream,

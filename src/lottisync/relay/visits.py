@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 
 from lottisync.device.device import Device
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.relay import setting as settings
 from lottisync.relay.event import words
 from lottisync.relay.header import LANE_BYTES
 from lottisync.relay.keyring import Chance
 from lottisync.relay.lane import Moved, taken
 from lottisync.relay.participant import Participant
+from lottisync.relay.reached import Reached
 from lottisync.relay.setting import Setting
 from lottisync.relay.standing import Standing
 from lottisync.store.doorbell import Bell
+from lottisync.store.instant import iso
 from lottisync.sync.off_loop import Caller, in_thread
 
 VISIT_SECONDS = 60.0
@@ -79,13 +81,19 @@ class Found(NamedTuple):
 
 
 class Visits:
-    """`report` hears of what happens (code, sentence)."""
+    """`report` hears of what happens (code, sentence), and `noted` is called when `reached` says something else: how
+    the relay of `run` was reached, None without a relay and until the first try."""
 
     def __init__(
-        self, device: Device, chance: Chance, report: Callable[[str, str], None], call: Caller = in_thread
+        self,
+        device: Device,
+        chance: Chance,
+        report: Callable[[str, str], None],
+        call: Caller = in_thread,
+        noted: Callable[[], None] = lambda: None,
     ) -> None:
-        self._device, self._chance, self._report, self._call = device, chance, report, call
-        self._said = ""
+        self._device, self._chance, self._report, self._call, self._noted = device, chance, report, call, noted
+        self.reached: Reached | None = None
         self._failures = 0
 
     async def run(self) -> None:
@@ -93,12 +101,13 @@ class Visits:
         while True:
             setting = await self._call(partial(settings.read, self._device.space))
             if setting is None:
+                self._note(None)
                 await anyio.sleep(SETTING_SECONDS)
                 continue
             try:
                 await self._stay(setting)
             except Exception as error:  # noqa: BLE001 - a library of another's raises what it likes
-                self._say_once(error)
+                self._say_once(setting, error)
                 self._failures += 1
                 await anyio.sleep(pause_after(self._failures, self._chance))
 
@@ -118,7 +127,8 @@ class Visits:
                 if all_of_it := anyio.current_time() >= look_at:
                     look_at = anyio.current_time() + VISIT_SECONDS
                 await self.visit(relay, participant, all_of_it=all_of_it)
-                self._said, self._failures = "", 0
+                self._failures = 0
+                self._reached(setting, None)
                 await _either(relay, bell, look_at)
             with anyio.move_on_after(LEAVING_SECONDS):  # those who come here hear where to go (RELAY-896)
                 await self.visit(relay, participant, leaving=True, all_of_it=False)
@@ -216,11 +226,23 @@ class Visits:
     def _now(self) -> int:
         return self._device.environment.now()
 
-    def _say_once(self, error: Exception) -> None:
-        said = error.message if isinstance(error, Problem) else f"{type(error).__name__}: {error}".rstrip(": ")
-        if said != self._said:
+    def _say_once(self, setting: Setting, error: Exception) -> None:
+        text = error.sentence if isinstance(error, Problem) else f"{type(error).__name__}: {error}".rstrip(": ")
+        said = text if isinstance(text, Sentence) else Sentence(text)
+        if self.reached is None or said != self.reached.failure:
             self._report("relay-away", f"the relay was not visited, and is tried again: {said}")
-        self._said = said
+        self._reached(setting, said)
+
+    def _reached(self, setting: Setting, failure: Sentence | None) -> None:
+        before, since = self.reached, iso(self._now())
+        if before is not None and (before.url, before.failure is None) == (setting.shown, failure is None):
+            since = before.since
+        self._note(Reached(setting.shown, since, failure))
+
+    def _note(self, reached: Reached | None) -> None:
+        if reached != self.reached:
+            self.reached = reached
+            self._noted()
 
 
 async def _either(relay: "JetStream", bell: Bell, look_at: float) -> None:
