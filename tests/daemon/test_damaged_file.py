@@ -2,13 +2,17 @@
 
 from pathlib import Path
 
+import apsw
 import pytest
 from tests.support.beside import opened
 from tests.support.command_line import eventually, run, run_here
 from tests.support.daemons import daemon, introduce
 
+from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
+from lottisync.device.folder import StoreFolder
 from lottisync.entities.entity import HIGH
+from lottisync.store.store import Store
 
 
 def put(home: Path, store: str, ident: str) -> None:
@@ -52,6 +56,64 @@ def test_store_949_a_store_whose_file_is_damaged_stops_no_other(
             assert run_here("init", "--missing", home=laptop).code == 0
             eventually(lambda: has(laptop, damaged, "kept"), "the other device fills it, without a new start")
             assert here.stop() == (0, "")
+
+
+@pytest.mark.parametrize("content", ["nothing", "another program's", "a folder"])
+@pytest.mark.parametrize("damaged", ["agent", "journal"])
+def test_store_949_a_file_that_is_no_store_stops_no_other(tmp_path: Path, damaged: str, content: str) -> None:
+    """STORE-949, STORE-947, STORE-948: a disk that was full left a file without a byte. No daemon started, and `status`
+    and `check` said nothing but that it was not made by lottisync."""
+    laptop = tmp_path / "laptop"
+    run("init", "--name", "laptop", home=laptop)
+    file = laptop / f"{damaged}.sqlite"
+    file.rename(tmp_path / "aside")
+    if content == "a folder":
+        file.mkdir()
+    elif content == "nothing":
+        file.touch()
+    else:
+        with apsw.Connection(str(file)) as other:
+            other.execute("create table notes(text)")
+        other.close()
+    with daemon(laptop) as running:
+        status = run("status", home=laptop)
+        assert status.code == 0, status
+        assert f"{damaged} does not sync" in status.out
+        assert "lottisync init --missing" in status.out
+        checked = run("check", "--json", home=laptop)
+        assert (checked.code, [*filter(checked.json["codes"].get, checked.json["codes"])]) == (1, [damaged]), checked
+        assert (run("task", "add", "Milk", home=laptop).code == 0) is (damaged != "journal")
+        file.rename(tmp_path / "odd")
+        assert run_here("init", "--missing", home=laptop).code == 0
+        eventually(lambda: not run("status", "--json", home=laptop).json["unusable"], "the store, without a new start")
+        assert running.stop() == (0, "")
+
+
+def test_store_948_a_file_that_is_made_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """STORE-948: what it was like is noted before it is opened. A store that another program was making just then was
+    left out for ever."""
+    TaskHome.create(tmp_path / "laptop", "laptop").close()
+    file = tmp_path / "laptop" / "agent.sqlite"
+    whole = file.read_bytes()
+    file.write_bytes(b"")
+    opened = StoreFolder._opened
+
+    def made_meanwhile(folder: StoreFolder, name: str) -> Store:
+        try:
+            return opened(folder, name)
+        finally:
+            if name == "agent":
+                file.write_bytes(whole)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(StoreFolder, "_opened", made_meanwhile)
+        home = TaskHome.open(tmp_path / "laptop")
+        _ = [*home.stores]
+    assert not home.look_for_stores()
+    assert "agent" in home.stores
+    home.close()
 
 
 def test_store_956_a_file_that_is_no_store_stops_nothing(tmp_path: Path) -> None:

@@ -160,15 +160,15 @@ def test_relay_1246_status_says_whether_the_relay_is_reached(homes: list[Path], 
         found: dict[str, Any] = run_here("status", "--json", home=laptop).json["relay"]
         return found
 
-    assert relay() == {"url": server.url, "since": None, "failure": None}
+    assert relay() == {"url": server.url, "stateSince": None, "failure": None}
     assert f"{server.url}, which a daemon visits" in run_here("status", home=laptop).out
     with daemon(laptop):
-        eventually(lambda: relay()["since"] is not None, "a visit")
-        reached = relay()["since"]
+        eventually(lambda: relay()["stateSince"] is not None, "a visit")
+        reached = relay()["stateSince"]
         assert f"{server.url}, reached since" in run_here("status", home=laptop).out
         server.stop()
         eventually(lambda: "no server answers there" in (relay()["failure"] or ""), "a visit that fails")
-        assert relay()["since"] >= reached
+        assert relay()["stateSince"] >= reached
         said = run_here("status", home=laptop).out
         assert "not reached since" in said
         assert "lottisync relay doctor" in said

@@ -175,7 +175,7 @@ def test_relay_834_an_account_that_is_full_is_said_and_nothing_is_lost(two: list
 def test_relay_1247_a_server_whose_disk_fails_is_not_called_full(
     two: list[Member], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, description: str, code: str, advice: str
 ) -> None:
-    """RELAY-1247: what a server says of a message that it did not store, as it was seen."""
+    """RELAY-1247, RELAY-1248: what a server says of a message that it did not store, as it was seen."""
     said = APIError(code=503, err_code=10_077, description=description)
 
     async def refuse(_: Trial) -> None:

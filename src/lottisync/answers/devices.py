@@ -98,11 +98,11 @@ class StoreState(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RelayReached(msgspec.Struct, frozen=True, rename="camel"):
-    """The relay that is used: reached, or not for the reason in `failure`, and since when; `since` is null if no daemon
-    runs, or it has not tried yet."""
+    """The relay that is used: reached, or not for the reason in `failure`, and since when; `stateSince` is null if no
+    daemon runs, or it has not tried yet."""
 
     url: str
-    since: Instant | None
+    state_since: Instant | None
     failure: str | None
 
 

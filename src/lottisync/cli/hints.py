@@ -35,6 +35,8 @@ HINTS = {
     "init-missing": "To have it made empty: lottisync init --missing",
     "damaged-file": "Or move it to another folder, and have it made empty, for the other devices to fill: "
     "lottisync init --missing",
+    "unusable-file": "Put it right, or move it to another folder, and have the store made empty, for the other devices "
+    "to fill: lottisync init --missing",
     "pages": "It was started with --no-web, or this says why: lottisync logs",
     "mend": "See all of it with: lottisync check; mend it from another device: lottisync verify; "
     "if what it shows now is right: lottisync check --accept ID",

@@ -193,12 +193,12 @@ def _show(terminal: Terminal, found: Overview) -> None:
 
 
 def _show_relay(terminal: Terminal, relay: RelayReached, *, visited: bool) -> None:
-    at = local(relay.since)
+    at = local(relay.state_since)
     if relay.failure is not None:
         why = translated(relay.failure)
         terminal.fact("relay", say("not reached since {at}: {why}", at=at, why=why), "yellow")
         terminal.line(say(HINTS["relay-doctor"]), "dim")
-    elif relay.since is not None:
+    elif relay.state_since is not None:
         terminal.fact("relay", say("{url}, reached since {at}", url=relay.url, at=at))
     elif visited:
         terminal.fact("relay", say("{url}, not tried yet", url=relay.url))

@@ -5,7 +5,7 @@ hold more of them: stores of other programs, which describe themselves (docs/spe
 after those that are listed, in the order that their own program gave them.
 
 A store is opened when it is first used, so a command that reads one store opens one file. A file that is damaged, or
-that is not listed and cannot be used, is left out, and the reason is kept: the other stores work.
+that cannot be used for another reason, is left out, and the reason is kept: the other stores work.
 """
 
 import os
@@ -20,6 +20,8 @@ from lottisync.store.database import DAMAGED, NO_DESCRIPTOR, NOT_WRITTEN
 from lottisync.store.store import Store
 
 SUFFIX = ".sqlite"
+LEFT_OUT = (DAMAGED, "foreign", "cannot-open")
+"""Codes of a file that stays as it is until somebody does something about it."""
 State = tuple[tuple[int, int] | None, ...]
 """Time and size of a file and of its log: whether it is worth another look."""
 
@@ -68,7 +70,10 @@ class StoreFolder(Mapping[str, Store]):
         if name in self._damaged:
             raise self._damaged[name]
         if name not in self._open:
-            self._open[name] = self._opened(name)
+            try:
+                self._open[name] = self._opened(name)
+            except Problem as problem:
+                raise _with_help(problem) from None
         return self._open[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -78,13 +83,17 @@ class StoreFolder(Mapping[str, Store]):
         return len(list(iter(self)))
 
     def _is_sound(self, name: str) -> bool:
-        """Whether a listed store is not damaged as a whole. Raises `Problem` for what else is wrong with it."""
+        """Whether the file of a listed store can be used. Raises `Problem` for what may be over at the next try, and
+        for a store of a later version."""
+        if name in self._damaged:
+            return False
+        state = self._state(name)  # before it is opened: another program may be making it just now
         try:
             _ = self[name]
         except Problem as problem:
-            if problem.code != DAMAGED:
+            if problem.code not in LEFT_OUT:
                 raise
-            self._damaged[name], self._passed_over[name] = problem, self._state(name)
+            self._damaged[name], self._passed_over[name] = problem, state
         return name not in self._damaged
 
     @property
@@ -169,6 +178,13 @@ class StoreFolder(Mapping[str, Store]):
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}{SUFFIX}"
+
+
+def _with_help(problem: Problem) -> Problem:
+    """For a listed store."""
+    if problem.code not in LEFT_OUT or problem.hint:
+        return problem
+    return Problem(problem.code, problem.template, hint="unusable-file", **problem.arguments)
 
 
 def _time_and_size(file: Path) -> tuple[int, int] | None:
