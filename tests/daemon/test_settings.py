@@ -104,7 +104,12 @@ def test_cli_113_the_command_that_calls_the_person_is_set_like_the_others(home: 
     """CLI-113, CLI-115: its settings are lines, and what does not fit together is refused."""
     (home / SETTINGS_FILE).write_text("# mine\nagents = false\n")
     refused = run_here("config", "set", "on-pending.after", "5", home=home)
-    assert (refused.code, "command" in refused.err) == (1, True)
+    assert (refused.code, refused.err) == (
+        1,
+        "lottisync: on-pending.after means nothing without on-pending.command: set that one first, or take this one away "
+        "first\n",
+    )
+    assert not (home / SETTINGS_FILE).read_text().count("on-pending")
     said = run_here("config", "set", "on-pending.command", "notify-send 'Proposals wait'", home=home)
     assert said.out.startswith("on-pending.command = notify-send 'Proposals wait'")
     assert run_here("config", "set", "on-pending.after", "5", home=home).code == 0

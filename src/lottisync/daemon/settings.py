@@ -161,6 +161,13 @@ def _checked(table: dict[str, Any], file: Path) -> Settings:
             raise Problem(
                 "bad-config", "{file} has a setting {name}. {like}", file=file, name=repr(name), like=_like(name)
             )
+    on_pending = table.get("on-pending")
+    if isinstance(on_pending, dict) and on_pending and "command" not in on_pending:
+        raise Problem(
+            "bad-config",
+            "{name} means nothing without on-pending.command: set that one first, or take this one away first",
+            name=" ".join(f"on-pending.{field}" for field in on_pending),
+        )
     try:
         settings = msgspec.convert(table, Settings)
         for name in ("listen", "web", "language"):
