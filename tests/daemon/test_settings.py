@@ -106,8 +106,8 @@ def test_cli_113_the_command_that_calls_the_person_is_set_like_the_others(home: 
     refused = run_here("config", "set", "on-pending.after", "5", home=home)
     assert (refused.code, refused.err) == (
         1,
-        "lottisync: on-pending.after means nothing without on-pending.command: set that one first, or take this one away "
-        "first\n",
+        "lottisync: on-pending.after means nothing without on-pending.command: set that one first, or take this one "
+        "away first\n",
     )
     assert not (home / SETTINGS_FILE).read_text().count("on-pending")
     said = run_here("config", "set", "on-pending.command", "notify-send 'Proposals wait'", home=home)
