@@ -17,6 +17,7 @@ from lottisync.web.access import Access, read_door
 from lottisync.web.admission import Browsers, Network
 from lottisync.web.authority import Authority
 
+DAY = 86_400_000
 HERE = OnNetwork("127.0.0.1", 0)
 
 
@@ -81,6 +82,31 @@ def test_web_69_a_certificate_without_the_key_of_another_is_refused(tmp_path: Pa
         NetworkPages(tmp_path, wanted, network, access)
     NetworkPages(tmp_path, wanted._replace(key=certificate), network, access).socket.close()
     assert network.hosts > {name for name in network.hosts if name.startswith("127.0.0.1:")} != set()
+
+
+def test_web_1507_a_certificate_that_is_out_of_date_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """WEB-1507: it was served without a word, and so was one that could not be read any more."""
+    certificate = Authority(tmp_path, clock.now()).signed(("127.0.0.1",), clock.now())
+    access = Access(tmp_path, 1, clock.now, pages.new_secret)
+    network = Network(Browsers(tmp_path, clock.now, pages.new_secret))
+    said: list[str] = []
+    wanted = HERE._replace(certificate=certificate, key=certificate)
+    served = NetworkPages(tmp_path, wanted, network, access, lambda code, sentence: said.append(sentence))
+    assert said == []
+    now = clock.now()
+    for later, expected in ((800 * DAY, "was good until"), (-800 * DAY, "is good from")):
+        monkeypatch.setattr(clock, "now", lambda later=later: now + later)
+        served._try()
+        served._try()
+        assert [expected in each for each in said] == [True], said
+        said.clear()
+    certificate.write_text("")
+    served._try()
+    served._try()
+    assert [each.partition(":")[2] for each in said] == [f" {certificate} is no certificate (PEM): it cannot be read"]
+    served.socket.close()
 
 
 def test_web_69_what_the_network_cannot_be_served_with_is_said() -> None:

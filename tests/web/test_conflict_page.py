@@ -358,6 +358,21 @@ def test_web_960_activity_is_of_one_agent(visitor: Visitor) -> None:
     assert "proposed:" not in visitor.get("/activity?by=Laura")
 
 
+def test_web_1508_activity_says_that_a_verdict_was_taken_back(visitor: Visitor) -> None:
+    """WEB-1508: a rejection that was undone was "put off", and a confirmation "taken back by the agent"."""
+    propose(visitor.home, PROPOSED[2])
+    before = visitor.get("/inbox")
+    since = re.findall(r'data-since="(\d+)"', before)[0]
+    [(item, shown)] = visitor.rows(before)
+    for verdict in ("reject", "undo", "confirm", "undo"):
+        shown = dict(visitor.rows(visitor.decide(item, shown, verdict, since=since))).get(item, shown)
+    page = visitor.get("/activity")
+    assert "took back (rejected): Set estimate" in page
+    assert "took back (confirmed): Set estimate" in page
+    assert "taken back by the agent" not in page
+    assert "put off" not in page
+
+
 def test_web_1064_of_two_values_that_stand_against_each_other_one_is_so_now(visitor: Visitor, tmp_path: Path) -> None:
     """WEB-1064: the one that is shown; both said so."""
     disagree(visitor.home, tmp_path / "other", "Theirs")

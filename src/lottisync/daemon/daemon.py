@@ -296,7 +296,7 @@ async def _start_pages(
     tasks: TaskGroup, home: TaskHome, where: Where, pair_at: Address, say: Callable[[str, str], None], *, discover: bool
 ) -> None:
     """Where no place for them was asked for, a daemon goes on without pages."""
-    serve = partial(web_pages.serve, discover=discover)
+    serve = partial(web_pages.serve, discover=discover, report=say)
     try:
         await tasks.start(serve, home, web_pages.listen(where), where.network, pair_at)
     except (OSError, Problem) as error:

@@ -7,7 +7,7 @@ the machine's addresses change; connections that are open stay.
 import ipaddress
 import socket
 import ssl
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,10 +47,20 @@ class OnNetwork(NamedTuple):
 
 
 class NetworkPages:
-    """The listening socket, its TLS context, and the names under which browsers of the network find it."""
+    """The listening socket, its TLS context, and the names under which browsers of the network find it. `report` hears
+    once why a certificate is not taken by browsers, or not renewed (code, sentence)."""
 
-    def __init__(self, home: Path, wanted: OnNetwork, network: "Network", access: "Access") -> None:
+    def __init__(
+        self,
+        home: Path,
+        wanted: OnNetwork,
+        network: "Network",
+        access: "Access",
+        report: Callable[[str, str], None] = lambda code, sentence: None,
+    ) -> None:
         self._home = home
+        self._report = report
+        self._reported = ""
         self._wanted = wanted
         self._network = network
         self._access = access
@@ -69,7 +79,7 @@ class NetworkPages:
     def refresh(self) -> None:
         """Take the certificate as it is now, and say where the pages are. Raises `Problem`."""
         from lottisync.web.access import host_header
-        from lottisync.web.authority import Authority, names_in
+        from lottisync.web.authority import Authority, doubt, names_in
 
         here = tuple(dict.fromkeys(each.host for each in reached_at(self._wanted.host, self.port)))
         if self._wanted.certificate is not None:
@@ -88,6 +98,7 @@ class NetworkPages:
         self._network.hosts = frozenset(host_header(name, self.port, "https") for name in names)
         first = [name for name in names if name in here] + [name for name in names if name not in here]
         self._access.announce([f"https://{host_header(name, self.port, 'https')}" for name in first], self.fingerprint)
+        self._report_once(doubt(file, clock.now()))
 
     async def keep_current(self) -> None:
         """Refresh every hour and when addresses change, until cancelled. What fails is tried again then."""
@@ -98,8 +109,15 @@ class NetworkPages:
                 self._try()
 
     def _try(self) -> None:
-        with suppress(Problem, OSError):
+        try:
             self.refresh()
+        except (Problem, OSError) as error:
+            self._report_once(error.message if isinstance(error, Problem) else error.strerror or str(error))
+
+    def _report_once(self, reason: str) -> None:
+        if reason and reason != self._reported:
+            self._report("failed", f"the pages for your network: {reason}")
+        self._reported = reason
 
 
 def _bound(wanted: OnNetwork) -> socket.socket:

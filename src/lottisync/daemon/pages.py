@@ -9,6 +9,7 @@ must not find somebody else's server at one of them.
 
 import secrets
 import socket
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,10 +95,11 @@ async def serve(
     pair_at: Address,
     *,
     discover: bool = True,
+    report: Callable[[str, str], None] = lambda code, sentence: None,
     task_status: TaskStatus[None] = TASK_STATUS_IGNORED,
 ) -> None:
     """Serve the pages of a home until cancelled, to the network as `wanted`; started once a browser can be let in. A
-    code that a page shows is typed at `pair_at`, and announced with `discover`.
+    code that a page shows is typed at `pair_at`, and announced with `discover`. `report` hears what goes wrong.
     Raises `OSError` before that if the home cannot be written to, and `Problem` if the network cannot be served."""
     from lottisync.web.access import Access  # light: it says where the pages are, before anybody comes
     from lottisync.web.admission import Browsers, Network
@@ -108,7 +110,7 @@ async def serve(
             opened.callback(each.close)
         access = Access(home.path, sockets[0].getsockname()[1], clock.now, new_secret)
         network = Network(browsers)
-        outside = NetworkPages(home.path, wanted, network, access) if wanted else None
+        outside = NetworkPages(home.path, wanted, network, access, report) if wanted else None
         if outside is not None:
             opened.callback(outside.socket.close)
         async with anyio.create_task_group() as tasks:

@@ -103,9 +103,17 @@ def _of_proposals(site: Site) -> Iterable[Activity]:
 def _verdict(site: Site, one: ProposalRecord, decision: ChangeDecision) -> Activity:
     yours = decision.actor == "user"
     name = say("you") if yours else one.agent_name
-    said = f"{rows.said_of(decision.verdict)}: {one.summary}"
+    said = f"{_done(one, decision)}: {one.summary}"
     who = "you" if yours else "agents"
     return Activity(millis(decision.created_at), who, name, site.name_of(decision.device), said, one.task_id)
+
+
+def _done(one: ProposalRecord, decision: ChangeDecision) -> str:
+    """A verdict in a word; of one that takes another back, which one."""
+    before = next((each.verdict for each in one.decisions if each.id == decision.undoes), None)
+    if before is None:
+        return say("took a verdict back") if decision.undoes else rows.said_of(decision.verdict)
+    return say("took back ({what})", what=rows.said_of(before))
 
 
 def _written(site: Site) -> Iterable[Activity]:

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from lottisync.problem import Problem
-from lottisync.store.instant import there
+from lottisync.store.instant import iso, there
 from lottisync.web.access import write_private
 
 AUTHORITY_FILE = "web-authority.pem"
@@ -173,6 +173,20 @@ def names_in(file: Path) -> Names:
     if not names:
         raise Problem("bad-certificate", "{file} names no host: a browser does not take it", file=file)
     return names
+
+
+def doubt(file: Path, now: int) -> str:
+    """Why browsers warn of the certificate in a file at `now` (ms), whoever has signed it; empty if nothing is wrong
+    with its time."""
+    certificate = x509.load_pem_x509_certificate(file.read_bytes())
+    first, last = (
+        round(each.timestamp() * 1000) for each in (certificate.not_valid_before_utc, certificate.not_valid_after_utc)
+    )
+    if now > last:
+        return f"{file} was good until {iso(last)}, so browsers warn. Put a new one in its place"
+    if now < first:
+        return f"{file} is good from {iso(first)} on, so browsers warn. Is the clock of this machine right?"
+    return ""
 
 
 def _reason(error: Exception) -> str:
