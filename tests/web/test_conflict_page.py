@@ -370,7 +370,7 @@ def test_web_1508_activity_says_that_a_verdict_was_taken_back(visitor: Visitor) 
     assert "took back (rejected): Set estimate" in page
     assert "took back (confirmed): Set estimate" in page
     assert "taken back by the agent" not in page
-    assert "put off" not in page
+    assert "put off:" not in page
 
 
 def test_web_1064_of_two_values_that_stand_against_each_other_one_is_so_now(visitor: Visitor, tmp_path: Path) -> None:
