@@ -12,6 +12,7 @@ from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.device.folder import StoreFolder
 from lottisync.entities.entity import HIGH
+from lottisync.problem import Problem
 from lottisync.store.store import Store
 
 
@@ -113,6 +114,31 @@ def test_store_948_a_file_that_is_made_while_it_is_read_is_read_again(
         _ = [*home.stores]
     assert not home.look_for_stores()
     assert "agent" in home.stores
+    home.close()
+
+
+def test_store_949_what_may_be_over_at_the_next_look_is_met_by_the_look_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """STORE-949, STORE-948: a damaged store that is made again, and that another program holds at this moment. A
+    connection that asked which stores there are just then met the error."""
+    TaskHome.create(tmp_path / "laptop", "laptop").close()
+    file = tmp_path / "laptop" / "agent.sqlite"
+    whole = file.read_bytes()
+    file.write_bytes(b"overwritten" * 1000)
+    home = TaskHome.open(tmp_path / "laptop")
+    assert "agent" in home.folder.unusable
+    file.write_bytes(whole)
+
+    def busy(folder: StoreFolder, name: str) -> Store:
+        raise Problem("busy", "another program has held it")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(StoreFolder, "_opened", busy)
+        home.look_for_stores()
+        assert "agent" not in [*home.stores]
+    home.look_for_stores()
+    assert "agent" in [*home.stores]
     home.close()
 
 

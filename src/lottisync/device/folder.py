@@ -113,9 +113,7 @@ class StoreFolder(Mapping[str, Store]):
         on. A file that is not a store, or that holds one of another name, is passed over: it is a copy made by
         hand. What was left out and has changed is tried again."""
         for name in [*self._damaged]:
-            state = self._state(name)
-            if state[0] is not None and state != self._passed_over[name]:
-                del self._damaged[name]  # it was put right, or is made again
+            self._look_again(name)
         found = dict(self._found or {})
         with os.scandir(self.path) as entries:
             files = sorted(entry.name for entry in entries if entry.name.endswith(SUFFIX))
@@ -129,6 +127,20 @@ class StoreFolder(Mapping[str, Store]):
                     found[name] = self._open[name] = store
         if self._found is None or len(found) > len(self._found):
             self._found = dict(sorted(found.items(), key=lambda each: (each[1].position, each[0])))
+
+    def _look_again(self, name: str) -> None:
+        """Take in a listed store that was left out, if its file was put right or is made again. It is opened here: to
+        ask which stores there are then raises nothing about a file that is being made just now."""
+        state = self._state(name)
+        if state[0] is None or state == self._passed_over[name]:
+            return
+        try:
+            self._open[name] = self._opened(name)
+        except Problem as problem:
+            if problem.code in LEFT_OUT:
+                self._damaged[name], self._passed_over[name] = _with_help(problem), state
+        else:
+            del self._damaged[name]
 
     def _usable(self, name: str) -> Store | None:
         """The store in a file that is not listed, if there is one of this name."""
