@@ -922,7 +922,7 @@ def test_rev402_the_pages_of_both_say_which_took_the_place_of_which(desk: Desk) 
     [old] = desk.propose("update_task_estimate", {"minutes": 60})
     [new] = desk.propose("update_task_estimate", {"minutes": 90}, "r2")
     assert f"takes the place of {old[:4]}.0" in desk.type()
-    assert f"its place took {new[:4]}.0" in desk.type("show", f"{old}.0")
+    assert f"replaced by {new[:4]}.0" in desk.type("show", f"{old}.0")
     assert "another proposal took its place" in desk.type("ledger")
     assert desk.type("confirm", f"{new}.0").startswith("applied")
 

@@ -53,7 +53,7 @@ def _show_ground(terminal: Terminal, item: ItemView, margin: str = "") -> None:
         terminal.text(cited.text, f"{margin}  {minute(cited.at)}  ")
     for names, sentence in (
         (item.supersedes, say("takes the place of")),
-        ([item.superseded_by] if item.superseded_by else [], say("its place took")),
+        ([item.superseded_by] if item.superseded_by else [], say("replaced by")),
     ):
         if names:
             terminal.line(f"{margin}  {sentence} {', '.join(_names(terminal, names))}", "dim")
