@@ -187,7 +187,7 @@ async def test_meet_62_a_device_that_stops_does_not_record_that_the_others_stopp
 async def test_net_11_both_ends_keep_the_connection_that_the_smaller_device_dialled(
     members: list[Member], first_arrives: str
 ) -> None:
-    """Judged alike by both ends, in whichever order the greetings come in."""
+    """NET-11, NET-54: judged alike by both ends, in whichever order the greetings come in."""
     small, large = sorted(members, key=lambda member: member.device)
     for own, other in ((small, large), (large, small)):
         engine = engine_of(own)
@@ -211,6 +211,7 @@ async def test_net_11_both_ends_keep_the_connection_that_the_smaller_device_dial
             restarted = own.connection(NoStream(), other, dialled=own is large)
             assert engine._connections.admit(restarted, b"started again...", None) is None
             assert engine.connections[other.device] is restarted
+            assert [code for code, _ in own.reports].count("connected") == 1, "NET-54: it was connected all the time"
             engine.connections.clear()
             own.connections.clear()
 

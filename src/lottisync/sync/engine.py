@@ -512,13 +512,15 @@ class Engine:
         device = connection.device
         self._forget_dead(device)
         self.dialling.connected(device)
+        is_news = not self._peers.states[device].connected  # both may have dialled, and one connection takes over
         self._peers.connected(device, connection.status, address)
         if address is not None:
             self._reception.met(address.host)
             self._tasks.start_soon(self._record.reached, device, address)
         else:
             self._tasks.start_soon(self._record.connected, device)
-        self._report("connected", f"connected to {self._peers.name(device)}")
+        if is_news:
+            self._report("connected", f"connected to {self._peers.name(device)}")
         self._moved()
 
     def _forget_dead(self, device: str) -> None:
