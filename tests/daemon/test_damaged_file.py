@@ -5,7 +5,7 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.support.beside import opened
-from tests.support.command_line import eventually, run, run_here
+from tests.support.command_line import eventually, run_here
 from tests.support.daemons import daemon, introduce
 
 from lottisync.daemon.home import TaskHome
@@ -44,13 +44,13 @@ def test_store_949_a_store_whose_file_is_damaged_stops_no_other(
             eventually(lambda: has(laptop, sound, "new"), "what stands beside arrives")
             put(laptop, sound, "back")
             eventually(lambda: has(phone, sound, "back"), "what stands beside is sent")
-            assert [*run("status", "--json", home=laptop).json["unusable"]] == [damaged]
+            assert [*run_here("status", "--json", home=laptop).json["unusable"]] == [damaged]
             peers = eventually(
-                lambda: (found := run("status", "--json", home=phone).json["peers"])[0]["failingThere"] and found
+                lambda: (found := run_here("status", "--json", home=phone).json["peers"])[0]["failingThere"] and found
             )
             assert (peers[0]["failingThere"], peers[0]["onlyHere"]) == ([damaged], [])
-            assert "lottisync init --missing" in run("status", home=laptop).out
-            checked = run("check", "--json", home=laptop)
+            assert "lottisync init --missing" in run_here("status", home=laptop).out
+            checked = run_here("check", "--json", home=laptop)
             assert (checked.code, checked.json["codes"][damaged], checked.json["codes"][sound]) == (1, ["damaged"], [])
 
             (laptop / f"{damaged}.sqlite").rename(laptop.parent / "aside")
@@ -65,7 +65,7 @@ def test_store_949_a_file_that_is_no_store_stops_no_other(tmp_path: Path, damage
     """STORE-949, STORE-947, STORE-948: a disk that was full left a file without a byte. No daemon started, and `status`
     and `check` said nothing but that it was not made by lottisync."""
     laptop = tmp_path / "laptop"
-    run("init", "--name", "laptop", home=laptop)
+    run_here("init", "--name", "laptop", home=laptop)
     file = laptop / f"{damaged}.sqlite"
     file.rename(tmp_path / "aside")
     if content == "a folder":
@@ -77,16 +77,18 @@ def test_store_949_a_file_that_is_no_store_stops_no_other(tmp_path: Path, damage
             other.execute("create table notes(text)")
         other.close()
     with daemon(laptop) as running:
-        status = run("status", home=laptop)
+        status = run_here("status", home=laptop)
         assert status.code == 0, status
         assert f"{damaged} does not sync" in status.out
         assert "lottisync init --missing" in status.out
-        checked = run("check", "--json", home=laptop)
+        checked = run_here("check", "--json", home=laptop)
         assert (checked.code, [*filter(checked.json["codes"].get, checked.json["codes"])]) == (1, [damaged]), checked
-        assert (run("task", "add", "Milk", home=laptop).code == 0) is (damaged != "journal")
+        assert (run_here("task", "add", "Milk", home=laptop).code == 0) is (damaged != "journal")
         file.rename(tmp_path / "odd")
         assert run_here("init", "--missing", home=laptop).code == 0
-        eventually(lambda: not run("status", "--json", home=laptop).json["unusable"], "the store, without a new start")
+        eventually(
+            lambda: not run_here("status", "--json", home=laptop).json["unusable"], "the store, without a new start"
+        )
         assert running.stop() == (0, "")
 
 
@@ -145,19 +147,19 @@ def test_store_949_what_may_be_over_at_the_next_look_is_met_by_the_look_alone(
 def test_store_956_a_file_that_is_no_store_stops_nothing(tmp_path: Path) -> None:
     """STORE-956, STORE-947: neither the daemon's start nor a command. Both say which file it is, and what to do."""
     laptop = tmp_path / "laptop"
-    run("init", "--name", "laptop", home=laptop)
+    run_here("init", "--name", "laptop", home=laptop)
     (laptop / "notes.sqlite").write_text("milk, bread")
     with daemon(laptop) as running:
         assert "notes does not sync" in running.event("failed")["text"]
-        assert run("task", "add", "Milk", home=laptop).code == 0
-        status = run("status", home=laptop)
+        assert run_here("task", "add", "Milk", home=laptop).code == 0
+        status = run_here("status", home=laptop)
         assert (status.code, status.out.count("move it to another folder")) == (0, 1), status
         (laptop / "more.sqlite").write_text("eggs")
-        assert run("task", "add", "Bread", home=laptop).code == 0
+        assert run_here("task", "add", "Bread", home=laptop).code == 0
         eventually(lambda: any("more does not sync" in event["text"] for event in running.events), "the other file")
         assert running.stop() == (0, "")
-    assert list(run("status", "--json", home=laptop).json["unusable"]) == ["more", "notes"]
-    check = run("check", "--json", home=laptop)
+    assert list(run_here("status", "--json", home=laptop).json["unusable"]) == ["more", "notes"]
+    check = run_here("check", "--json", home=laptop)
     assert check.code == 1
     assert {name: codes for name, codes in check.json["codes"].items() if codes} == {
         "more": ["damaged"],
