@@ -176,7 +176,7 @@ def names_in(file: Path) -> Names:
 
 
 def doubt(file: Path, now: int) -> str:
-    """Why browsers warn of the certificate in a file at `now` (ms), whoever has signed it; empty if nothing is wrong
+    """Why browsers warn of the certificate in a file at `now` (ms), no matter who has signed it; empty if nothing is wrong
     with its time."""
     certificate = x509.load_pem_x509_certificate(file.read_bytes())
     first, last = (
