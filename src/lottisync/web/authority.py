@@ -176,8 +176,8 @@ def names_in(file: Path) -> Names:
 
 
 def doubt(file: Path, now: int) -> str:
-    """Why browsers warn of the certificate in a file at `now` (ms), no matter who has signed it; empty if nothing is wrong
-    with its time."""
+    """Why browsers warn of the certificate in a file at `now` (ms), no matter who has signed it. Empty if nothing is
+    wrong with its time."""
     certificate = x509.load_pem_x509_certificate(file.read_bytes())
     first, last = (
         round(each.timestamp() * 1000) for each in (certificate.not_valid_before_utc, certificate.not_valid_after_utc)
