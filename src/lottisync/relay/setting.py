@@ -2,7 +2,6 @@
 (docs/specs/19-relay.md, section 10)."""
 
 import re
-import ssl
 
 import msgspec
 
@@ -47,6 +46,8 @@ def parse_url(url: str) -> str:
 
 def parse_certificate(text: str) -> str:
     """The certificates in a text, in PEM. Raises `Problem` if there is none, or a private key is with them."""
+    import ssl  # here: `status` reads the setting, and needs none of it
+
     found = _CERTIFICATE.findall(text)
     certificate = "\n".join(found) + "\n"
     try:
