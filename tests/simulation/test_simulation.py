@@ -445,6 +445,31 @@ def test_a_planted_fault_breaks_its_law(
     raise AssertionError(f"{law} is not broken, but {Counter(said)}")
 
 
+def test_what_a_liar_says_behind_a_lie_is_packed_by_the_lie() -> None:
+    """Its next frame was packed by what it had not said, so the others unpacked a second lie, of which the laws did not
+    know (liar 300353)."""
+    run(
+        Schedule(
+            4,
+            JOURNAL,
+            (
+                s.Write(1, 0, ("x",)),
+                s.Write(2, 1000, ("z",), precedence=0),
+                s.Write(2, 1000, ("x",), precedence=0),
+                s.Write(0, 0, ("z",), precedence=0),
+                s.Write(2, 0, ("z",)),
+                s.Write(0, 0, ("y",)),
+                s.Write(2, 0, ("y", "x"), precedence=0),
+                s.Meet(1, 0),
+                s.Delete(1, 0),
+                s.Meet(2, 1),
+                s.Lie("stamp", 944),
+                s.Meet(2, 3),
+            ),
+        )
+    )
+
+
 def test_the_scenario_of_a_third_device_breaks_without_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     _believe_whole_chains(monkeypatch)
     with pytest.raises(Broken, match="knowledge"):

@@ -9,6 +9,7 @@ from tests.simulation.device import Device
 
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
+from lottisync.protocol.framing import HEADER_BYTES, dictionary_after
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.event import Failed, Refused, words
 from lottisync.sync.incoming import Strangers
@@ -106,11 +107,16 @@ class Wire:
         end = self.ends[side]
         while end.conversation.queued:
             messages = end.conversation.queued[0]
+            session = end.conversation._session
+            before = session._dictionary
             frame = end.conversation.frame()
             if not frame:
                 return
             end.said += messages
-            self.ends[1 - side].arriving.append(self._tell(self, end.device, messages, frame))
+            told = self._tell(self, end.device, messages, frame)
+            if told != frame:  # a liar, too, packs what follows by what it has said, and not by the truth
+                session._dictionary = dictionary_after(told[HEADER_BYTES + 1 :], before)
+            self.ends[1 - side].arriving.append(told)
 
     def _look_at(self, side: int) -> None:
         """What has happened at a side; raises what ended it."""
