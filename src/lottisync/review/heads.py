@@ -18,18 +18,15 @@ FOREVER = 1 << 60
 
 class SetHead(NamedTuple):
     """A set. `tools`: how many of its items wait (twins counted once) or are contested, by the tool that proposes them;
-    `contested`: whether one is."""
+    `waiting`: how many all together; `contested`: whether one is."""
 
     id: str
     agent_id: str
     task_id: str
     created_at: str
     tools: Mapping[str, int]
+    waiting: int
     contested: bool
-
-    @property
-    def waiting(self) -> int:
-        return sum(self.tools.values())
 
 
 class Heads:
@@ -73,7 +70,10 @@ def _looked_at(reader: Reader, wanted: set[str], now: int) -> dict[str, SetHead]
             tools[one.set.id][one.item.tool_name] += 1
     contested = {one.set.id for one in placed if one.state.contested}
     return {
-        one.id: SetHead(one.id, one.agent_id, one.task_id, one.created_at, tools[one.id], one.id in contested)
+        one.id: SetHead(
+            *(one.id, one.agent_id, one.task_id, one.created_at),
+            *(tools[one.id], tools[one.id].total(), one.id in contested),
+        )
         for one in ledger.sets
         if one.id in wanted
     }

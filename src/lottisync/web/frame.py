@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -49,11 +49,23 @@ TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+
+
+@lru_cache(2048)
+def _escaped(text: str, language: str) -> Markup:
+    """A sentence without values in the language that is spoken: a page says a hundred and more."""
+    return escape(say(text))
+
+
+def _said(text: str, /, **values: Any) -> str:
+    return say(text, **values) if values else _escaped(text, spoken())
+
+
 TEMPLATES.globals.update(
     icon=lru_cache(32)(
         Markup('<svg class="icon" aria-hidden="true" focusable="false"><use href="#i-{}"/></svg>').format
     ),
-    say=say,
+    say=_said,
     several=several,
     number=number,
     translated=translated,
