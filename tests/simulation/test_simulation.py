@@ -37,7 +37,7 @@ JOURNAL = ("journal",)
 ALL = tuple(SCHEMAS)
 A, B, C = 0, 1, 2
 E = ("journal", "e")
-SEEDS = 6
+SEEDS = 12
 
 
 @pytest.fixture(scope="module", autouse=True)

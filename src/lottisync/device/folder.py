@@ -85,8 +85,8 @@ class StoreFolder(Mapping[str, Store]):
     def _is_sound(self, name: str) -> bool:
         """Whether the file of a listed store can be used. Raises `Problem` for what may be over at the next try, and
         for a store of a later version."""
-        if name in self._damaged:
-            return False
+        if name in self._damaged or name in self._open:
+            return name not in self._damaged
         state = self._state(name)  # before it is opened: another program may be making it just now
         try:
             _ = self[name]
@@ -94,7 +94,7 @@ class StoreFolder(Mapping[str, Store]):
             if problem.code not in LEFT_OUT:
                 raise
             self._damaged[name], self._passed_over[name] = problem, state
-        return name not in self._damaged
+        return name in self._open
 
     @property
     def unusable(self) -> Mapping[str, Problem]:
