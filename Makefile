@@ -50,7 +50,7 @@ demo: $(STAMP)        ## two devices, one proposal, a verdict on the other devic
 	@$(BIN)/python -m lottisync.demo
 
 test: $(STAMP)        ## the whole suite in random order, and which branches of the core and of review it did not take
-	@PYTEST_DEBUG_TEMPROOT=$(IN_MEMORY) $(BIN)/python -m pytest -m "not deep" -n $(WORKERS) --dist worksteal --cov --cov-report=term-missing:skip-covered
+	@PYTEST_DEBUG_TEMPROOT=$(IN_MEMORY) $(BIN)/python -m pytest -m "not deep" --ignore=tests/deep -n $(WORKERS) --dist worksteal --cov --cov-report=term-missing:skip-covered
 	@$(BIN)/python -m coverage report --include=$(PURE) --fail-under=100 >/dev/null || { \
 		echo "make: a branch of a pure package was not taken by any test; see the table above."; exit 1; }
 

@@ -58,6 +58,7 @@ def inventing(stranger: Machine, count: int) -> Iterator[None]:
             running.kill()
 
 
+@pytest.mark.deep
 def test_meet_2_rel_d3_without_multicast_a_device_that_moves_is_found_by_all(tmp_path: Path) -> None:
     """The second restarts on another port and another address. The first finds it, and so does the third, which was
     never paired with the first."""

@@ -232,7 +232,7 @@ SCENES = {
         (),
     ),
 }
-LONG = ("confirm all", "dismiss")
+LONG = ("confirm all", "dismiss", "reject a label", "reject what others build on")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.deep) if n in LONG else n for n in SCENES])

@@ -38,6 +38,8 @@ from lottisync.agents.answer import StreamedAnswer
 from lottisync.agents.model import Api, Message, ModelError, Request, ToolSchema, Turn
 
 if TYPE_CHECKING:
+    import ssl
+
     import openai
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -211,8 +213,16 @@ class OpenAIModel:
             max_retries=self._max_retries,
             timeout=openai.Timeout(self._silence_seconds, connect=self._connect_seconds),
             # A proxy from the environment cannot reach this machine's own loopback, and would be asked to.
-            http_client=openai.DefaultAsyncHttpx2Client(trust_env=False) if self._is_loopback else None,
+            http_client=openai.DefaultAsyncHttpx2Client(trust_env=False, verify=self._trusted())
+            if self._is_loopback
+            else None,
         )
+
+    def _trusted(self) -> "ssl.SSLContext | bool":
+        """Whose certificates count. Without TLS nobody's do: to read those of this machine takes 30 ms."""
+        import ssl
+
+        return urlsplit(self._base_url).scheme == "https" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
     def _checked_turn(self, answer: StreamedAnswer) -> Turn:
         turn = answer.turn()
