@@ -6,6 +6,8 @@ failure is repeated with the seed that is printed at the end: `pytest --randomly
 
 import os
 import signal
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +21,7 @@ DEEP_SECONDS = 3600
 FOLDER = Path(__file__).parent
 MEASURED = ("causality", "entities", "journal", "protocol", "review")
 """The folders whose tests show which branches are taken (`--cov`): of the packages that are measured. Measuring slows
-Python down, and a branch that is taken somewhere behind a command is not shown by anything."""
+Python down by a third, and a branch that is taken somewhere behind a command is not shown by anything."""
 
 # Before lottisync is imported (NET-13): other lottisync programs may run on this machine and its network. At random,
 # because in namespaces of their own two suites can have processes of the same number.
@@ -71,10 +73,24 @@ def three_hours_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.relative_to(FOLDER).parts[0] not in MEASURED:
-            item.add_marker(pytest.mark.no_cover)
         if item.get_closest_marker("deep") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(DEEP_SECONDS))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Measure those tests alone. The marker `no_cover` does not do that: a worker of pytest-xdist has two measurements,
+    one above the other, and if one pauses, the other goes on."""
+    if not item.config.getoption("cov_source", None) or item.path.relative_to(FOLDER).parts[0] in MEASURED:
+        return (yield)
+    measuring = sys.gettrace(), threading.gettrace()
+    sys.settrace(None)
+    threading.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(measuring[0])
+        threading.settrace(measuring[1])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
