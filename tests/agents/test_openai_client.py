@@ -2,6 +2,7 @@
 
 import os
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -438,6 +439,15 @@ async def test_this_machine_is_not_reached_through_a_proxy(serve: Serve, monkeyp
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
+    assert (await model_at(serve(Say("Near."))).complete(QUESTION, [])).text == "Near."
+
+
+async def test_for_this_machine_without_tls_no_certificates_are_read(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are hundreds, and each wake would read them."""
+    for name in ("load_default_certs", "load_verify_locations"):
+        monkeypatch.setattr(ssl.SSLContext, name, lambda *_: pytest.fail("they were read"), raising=False)
     assert (await model_at(serve(Say("Near."))).complete(QUESTION, [])).text == "Near."
 
 

@@ -1,6 +1,7 @@
 """How a device comes to a NATS server, what a server for a household needs, and `relay doctor`
 (docs/specs/19-relay.md, section 10)."""
 
+import ssl
 from collections.abc import Callable, Iterator
 from datetime import UTC
 from ipaddress import ip_address
@@ -255,6 +256,19 @@ def test_relay_1040_a_server_that_does_not_agree_on_tls_is_not_one_that_is_away(
         assert what in advice(done, "server")
         assert to_do in advice(done, "server")
         assert what in run_here("relay", "status", home=home).err
+
+
+@needs_server
+def test_without_tls_the_certificates_of_this_machine_are_not_read(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are hundreds, and a device visits its relay again and again."""
+
+    async def visit() -> None:
+        await (await JetStream.connect(Setting(start().url, SPACE), TAG)).close()
+
+    monkeypatch.setattr(ssl, "create_default_context", lambda **_: pytest.fail("they were read"))
+    anyio.run(visit)
 
 
 @needs_server
