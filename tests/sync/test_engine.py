@@ -305,7 +305,7 @@ async def test_sync_36_a_port_that_is_taken_is_a_problem(members: list[Member]) 
     a, b = members
     with socket.create_server((HERE, 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(Problem, match=f"cannot listen on {HERE}:{port} .*--listen") as raised:
+        with pytest.raises(Problem, match=f"cannot listen on {HERE}:{port}") as raised:
             await engine_of(a, port=port).run()
         assert raised.value.code == "cannot-listen"
         engine = engine_of(b, port=port, firm=False)

@@ -1,4 +1,4 @@
-"""What an agent is and says (docs/specs/03-entities.md, section 8)."""
+"""What an agent is and says (docs/specs/03-entities.md, section 6)."""
 
 from typing import Any, Literal
 

@@ -16,6 +16,7 @@ _ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}")
 
 HINTS = {
     "acts": "See: lottisync undo --list",
+    "admit-again": "Make it there: lottisync pair --invite --yes",
     "agents": "See: lottisync agent list",
     "agents-on": "Turn them on: lottisync agent on",
     "allow-agent": "Allow it: lottisync agent create {task_id}",
@@ -37,6 +38,9 @@ HINTS = {
     "lottisync init --missing",
     "unusable-file": "Put it right, or move it to another folder, and have the store made empty, for the other devices "
     "to fill: lottisync init --missing",
+    "name-address": "Or name the address of the device that shows it: lottisync pair CODE --at HOST:PORT",
+    "other-folder": "Choose another folder with --home DIR",
+    "other-port": "Choose another one with --listen HOST:PORT",
     "pages": "It was started with --no-web, or this says why: lottisync logs",
     "mend": "See all of it with: lottisync check; mend it from another device: lottisync verify; "
     "if what it shows now is right: lottisync check --accept ID",
@@ -48,10 +52,12 @@ HINTS = {
     "review": "See: lottisync review",
     "revoke": "To take it out for good: lottisync devices revoke {called}",
     "row": "See which row: lottisync check",
-    "show-code": "Run there: lottisync pair",
+    "show-code": "Run there: lottisync pair; or name its address here: lottisync pair CODE --at HOST:PORT",
     "status": "See: lottisync status",
     "take-back": "Take one back: lottisync pair --take-back NUMBER. See: lottisync pair --invitations",
     "tasks": "See: lottisync task list",
+    "web-key": "Give both: lottisync daemon --web-cert FILE --web-key FILE",
+    "web-network": "Serve them there: lottisync daemon --web 0.0.0.0:PORT",
     "wakes": "See: lottisync agent log {which}",
 }
 

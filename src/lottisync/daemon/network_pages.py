@@ -39,10 +39,10 @@ class OnNetwork(NamedTuple):
             ipaddress.ip_address(self.host)
         except ValueError:
             raise Problem(
-                "bad-address", "--web takes an address of this machine, like 0.0.0.0:22443; got {host}", host=self.host
+                "bad-address", "pages need an address of this machine, like 0.0.0.0; got {host}", host=self.host
             ) from None
         if (self.certificate is None) != (self.key is None):
-            raise Problem("bad-certificate", "--web-cert and --web-key go together: a certificate needs its key")
+            raise Problem("bad-certificate", "a certificate needs its key, and a key its certificate", hint="web-key")
         return self
 
 

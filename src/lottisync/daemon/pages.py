@@ -233,5 +233,5 @@ def where_of(host: str, port: int, certificate: Path | None, key: Path | None) -
     if host not in ("localhost", *LOOPBACK):
         return Where(network=OnNetwork(host, port, certificate, key))
     if certificate is not None or key is not None:
-        raise Problem("bad-certificate", "--web-cert and --web-key are for the network: --web 0.0.0.0:PORT")
+        raise Problem("bad-certificate", "a certificate is for pages on the network", hint="web-network")
     return Where(host, port, firm=True)

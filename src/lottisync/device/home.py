@@ -84,7 +84,7 @@ class Home(Device):
                 )
             raise Problem("exists", "{path} is a lottisync home already; it was not changed", path=path)
         if path.exists() and (not path.is_dir() or any(each.name != LOST_AND_FOUND for each in path.iterdir())):
-            raise Usage("exists", "{path} exists and is not empty. Choose another folder with --home", path=path)
+            raise Usage("exists", "{path} exists and is not empty", hint="other-folder", path=path)
         schemas = list(schemas)
         building = path / ".new" if path.is_mount() else path.with_name(path.name + ".new")
         home = cls(building, schemas, environment)

@@ -1,4 +1,4 @@
-"""The space: this person's devices and what they agree on (docs/specs/03-entities.md, section 9).
+"""The space: this person's devices and what they agree on (docs/specs/03-entities.md, section 6).
 
 Membership records and host bindings are immutable, signed documents whose meaning is
 `lottisync.identity.roster`'s business. They lead every round: data is never delivered before the

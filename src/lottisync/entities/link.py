@@ -1,4 +1,4 @@
-"""Links: what joins two entities (docs/specs/03-entities.md, section 7).
+"""Links: what joins two entities (docs/specs/03-entities.md, section 6).
 
 A link is an entity whose id is derived from its type and its two ends, so that two devices that link
 the same make one. Its type is its relation; one of a type that this program does not know is read as

@@ -60,11 +60,12 @@ REFUSED_BECAUSE: dict[str, tuple[PairingCode, Sentence]] = {
     "revoked": (
         "revoked",
         Sentence(
-            "this device was taken out for good there. Pair the two with a code, or an invitation made with --yes"
+            "this device was taken out for good there. Pair the two with a code, or an invitation that takes it back"
         ),
     ),
 }
 """What a refusal by the other device means, in our words: a stranger's sentence is not shown while we have one."""
+_HINTS = {"revoked": "admit-again"}
 
 
 class PairingError(IdentityError):
@@ -164,7 +165,8 @@ def said_by_peer(refused: PairingRefused) -> PairingError:
     known = REFUSED_BECAUSE.get(refused.code)
     if known is not None:
         code, because = known
-        return PairingError(code, "the other device refused: {because}", from_peer=True, because=because)
+        helps = _HINTS.get(code, "")
+        return PairingError(code, "the other device refused: {because}", from_peer=True, hint=helps, because=because)
     if not _MACHINE_CODE.match(refused.code):
         return PairingError("malformed", "the other device refused in a way that cannot be read", from_peer=True)
     return PairingError(

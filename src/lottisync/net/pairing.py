@@ -341,20 +341,18 @@ async def type_at_one_of(
     if refusals:
         # The answer of a neighbour's device, about another code, helps the person less.
         return min(refusals.values(), key=lambda error: error.code != "wrong-code")
-    at = "or give the address of the device that shows it with --at HOST:PORT"
     if others:
         return Problem(
             "nobody-found",
-            "no device was found that shows a code beginning with {digit}. Check it, {at}",
+            "no device was found that shows a code beginning with {digit}. Check the code",
+            hint="name-address",
             digit=digit,
-            at=at,
         )
     return Problem(
         "nobody-found",
-        "no device that shows a code was found within {search_seconds} s. Let the other device show one, {at}",
+        "no device that shows a code was found within {search_seconds} s",
         hint="show-code",
         search_seconds=SEARCH_SECONDS,
-        at=at,
     )
 
 

@@ -1,4 +1,4 @@
-"""What is proposed, and what was decided about it, as it is stored (docs/specs/03-entities.md, section 8).
+"""What is proposed, and what was decided about it, as it is stored (docs/specs/03-entities.md, section 6).
 
 Change sets are immutable once written, decisions are only ever added. Their *status* is computed from them
 (`lottisync.review.projection`) and never stored as a fact: a status inside a mutable replicated set loses verdicts as

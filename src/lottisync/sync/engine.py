@@ -282,7 +282,8 @@ class Engine:
                 reason = error.strerror or str(error)
         raise Problem(
             "cannot-listen",
-            "cannot listen on {where} ({reason}). Choose another with --listen HOST:PORT",
+            "cannot listen on {where} ({reason})",
+            hint="other-port",
             where=Address(host, port),
             reason=reason,
         )
