@@ -111,11 +111,11 @@ def test_web_1507_a_certificate_that_is_out_of_date_is_said_once(
 
 def test_web_69_what_the_network_cannot_be_served_with_is_said() -> None:
     for host in ("evil.example", "laptop", "1.2.3"):
-        with pytest.raises(Problem, match="takes an address"):
+        with pytest.raises(Problem, match="need an address of this machine"):
             pages.where_of(host, 1, None, None)
-    with pytest.raises(Problem, match="go together"):
+    with pytest.raises(Problem, match="a certificate needs its key"):
         pages.where_of("0.0.0.0", 1, Path("c"), None)
-    with pytest.raises(Problem, match="for the network"):
+    with pytest.raises(Problem, match="for pages on the network"):
         pages.where_of("127.0.0.1", 1, Path("c"), Path("k"))
     assert pages.where_of("0.0.0.0", 22443, None, None).network == OnNetwork("0.0.0.0", 22443)
     assert pages.where_of("127.0.0.1", 5, None, None).network is None
