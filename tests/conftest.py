@@ -6,14 +6,13 @@ failure is repeated with the seed that is printed at the end: `pytest --randomly
 
 import os
 import signal
-import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
+from coverage import Coverage
 
 DEEP_SECONDS = 3600
 """How long one of the long tests may take; the others have `timeout` of pyproject.toml."""
@@ -80,17 +79,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Measure those tests alone. The marker `no_cover` does not do that: a worker of pytest-xdist has two measurements,
-    one above the other, and if one pauses, the other goes on."""
-    if not item.config.getoption("cov_source", None) or item.path.relative_to(FOLDER).parts[0] in MEASURED:
-        return (yield)
-    measuring = sys.gettrace(), threading.gettrace()
-    sys.settrace(None)
-    threading.settrace(None)
+    one above the other, and if one pauses, the other goes on. Each test begins with a new trace: the one before may
+    have lost it, as by a `RecursionError` in it."""
+    measurements = []
+    while (measurement := Coverage.current()) is not None:
+        measurement.stop()
+        measurements.append(measurement)
+    measured = item.path.relative_to(FOLDER).parts[0] in MEASURED
+    if measured:
+        _start(measurements)
     try:
         return (yield)
     finally:
-        sys.settrace(measuring[0])
-        threading.settrace(measuring[1])
+        if not measured:
+            _start(measurements)
+
+
+def _start(measurements: list[Coverage]) -> None:
+    for measurement in reversed(measurements):
+        measurement.start()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
