@@ -78,14 +78,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Measure those tests alone. The marker `no_cover` does not do that: a worker of pytest-xdist has two measurements,
-    one above the other, and if one pauses, the other goes on. Each test begins with a new trace: the one before may
-    have lost it, as by a `RecursionError` in it."""
+    """Measure those tests alone. The marker `no_cover` of pytest-cov does not do that: a worker of pytest-xdist has two
+    measurements, one above the other, and if one pauses, the other goes on. It must not be used: it would start one
+    that was stopped here."""
     measurements = []
     while (measurement := Coverage.current()) is not None:
         measurement.stop()
         measurements.append(measurement)
-    measured = item.path.relative_to(FOLDER).parts[0] in MEASURED
+    measured = item.path.relative_to(FOLDER).parts[0] in MEASURED and not item.get_closest_marker("unmeasured")
     if measured:
         _start(measurements)
     try:

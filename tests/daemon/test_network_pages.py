@@ -113,9 +113,11 @@ def test_web_69_what_the_network_cannot_be_served_with_is_said() -> None:
     for host in ("evil.example", "laptop", "1.2.3"):
         with pytest.raises(Problem, match="need an address of this machine"):
             pages.where_of(host, 1, None, None)
-    with pytest.raises(Problem, match="a certificate needs its key"):
+    with pytest.raises(Problem, match="a certificate needs its key") as raised:
         pages.where_of("0.0.0.0", 1, Path("c"), None)
-    with pytest.raises(Problem, match="for pages on the network"):
+    assert raised.value.hint == "web-key"
+    with pytest.raises(Problem, match="for pages on the network") as raised:
         pages.where_of("127.0.0.1", 1, Path("c"), Path("k"))
+    assert raised.value.hint == "web-network"
     assert pages.where_of("0.0.0.0", 22443, None, None).network == OnNetwork("0.0.0.0", 22443)
     assert pages.where_of("127.0.0.1", 5, None, None).network is None

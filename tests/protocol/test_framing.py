@@ -173,7 +173,7 @@ def test_sync_73_the_limit_holds_for_what_a_frame_becomes() -> None:
 @pytest.mark.parametrize(
     ("body", "match"),
     [
-        (zstandard.compress(bytes(2**26)), "would become 67108864 bytes"),
+        (None, "would become 1073741824 bytes"),
         (claiming(2**63, b"a"), "would become"),
         (claiming(2**64 - 3, b"a"), "would become"),
         (zstandard.ZstdCompressor(write_content_size=False).compress(bytes(100)), "does not say"),
@@ -188,8 +188,10 @@ def test_sync_73_the_limit_holds_for_what_a_frame_becomes() -> None:
     ],
     ids=["bomb", "huge", "error-size", "unknown", "more", "less", "tail", "two", "cut", "skippable", "magic", "empty"],
 )
-def test_sync_73_a_bomb_is_refused_before_it_is_unpacked_and_a_lie_while_it_is(body: bytes, match: str) -> None:
+def test_sync_73_a_bomb_is_refused_before_it_is_unpacked_and_a_lie_while_it_is(body: bytes | None, match: str) -> None:
     """SYNC-73, SYNC-74, SYNC-300, SYNC-301"""
+    if body is None:  # the bomb: a gigabyte, which is made here, and not by every process that reads this file
+        body = zstandard.compress(bytes(2**30))
     tracemalloc.start()
     with pytest.raises(BadFrame, match=match):
         unpacked(packed(body))

@@ -19,7 +19,7 @@ from lottisync.review import index
 from lottisync.review.proposal import undo_operation
 from lottisync.store.check import broken_invariants
 
-pytestmark = pytest.mark.no_cover  # measuring makes it half as slow again, and shows no more
+pytestmark = pytest.mark.unmeasured  # measuring makes it half as slow again, and shows no more
 
 Trial = Callable[..., str]
 CALLS: dict[str, dict[str, Any]] = {

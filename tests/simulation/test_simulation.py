@@ -30,9 +30,6 @@ from lottisync.sync.agreement import Agreement, RemoteState
 from lottisync.sync.parties import Parties
 from lottisync.sync.rounds_in import RoundsIn
 
-# A branch that some schedule takes by chance is shown by nothing, and while it is measured a run takes twice as long.
-pytestmark = pytest.mark.no_cover
-
 JOURNAL = ("journal",)
 ALL = tuple(SCHEMAS)
 A, B, C = 0, 1, 2

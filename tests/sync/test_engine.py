@@ -307,7 +307,7 @@ async def test_sync_36_a_port_that_is_taken_is_a_problem(members: list[Member]) 
         port = taken.getsockname()[1]
         with pytest.raises(Problem, match=f"cannot listen on {HERE}:{port}") as raised:
             await engine_of(a, port=port).run()
-        assert raised.value.code == "cannot-listen"
+        assert (raised.value.code, raised.value.hint) == ("cannot-listen", "other-port")
         engine = engine_of(b, port=port, firm=False)
         async with running(engine):
             assert engine.port not in (0, port)
