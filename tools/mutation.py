@@ -45,6 +45,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "journal/redundancy.py": ("tests/review/test_redundancy.py", "tests/conformance/test_reference.py"),
     "protocol": ("tests/protocol",),
     "entities/batch.py": ("tests/entities/test_batch.py", "tests/store/test_batch.py"),
+    "entities/edit.py": ("tests/entities/test_edit.py", "tests/store/test_batch.py"),
     "entities/canonical.py": ("tests/entities/test_canonical.py", "tests/conformance/test_reference.py"),
     "entities/entity.py": ("tests/entities/test_entity.py", "tests/entities/test_registers.py"),
     "entities/fields.py": ("tests/entities/test_fields.py",),

@@ -10,7 +10,7 @@ not good, is no plain batch, and its versions are opened one by one. So this mod
 version.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat
 from operator import ge
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from lottisync.causality.vector_clock import Host
 from lottisync.entities import canonical, path, version
 from lottisync.entities.canonical import UNREADABLE
 from lottisync.entities.entity import DELETED_AT, Entity
-from lottisync.entities.registers import Registers, Stamp, read_raw
+from lottisync.entities.registers import Registers, Stamp
 from lottisync.entities.version import MAX_VERSION, BadVersion, Version
 
 _WITHOUT_SIBLINGS = b",{}]"
@@ -64,16 +64,6 @@ class Columns(NamedTuple):
         """What `Version.hash` gives for each."""
         names = map(str.encode, self.ids), map(str.encode, self.types)
         return sha256_of_each(map(_canonical, zip(*names, self.clocks, self.stamps, self.documents, strict=True)))
-
-
-class Edit(NamedTuple):
-    """A version that came, whose writer had seen all of what is here: their join is what came. What is here has this
-    clock. `gone` has by path, in order, what the writes that were replaced had held; `changes` are the paths in which
-    the two differ."""
-
-    clock: dict[Host, int]
-    changes: set[str]
-    gone: list[tuple[str, Stamp, bytes]]
 
 
 class Plain(NamedTuple):
@@ -162,54 +152,6 @@ def plain(versions: Sequence[Version]) -> Plain | None:
     except (ValueError, KeyError, *UNREADABLE):
         return None
     return None if any(DELETED_AT in document for document in values) else found
-
-
-def edits(incoming: Plain, present: Mapping[str, Version]) -> dict[int, Edit]:
-    """By place, those of the versions that came which are usual edits of what is here: where `entity.succeeds` says so,
-    and what is here is plain, too. What is here has the hash that was stored with it. None of a batch that names an
-    entity twice."""
-    ids, types = incoming.columns[:2]
-    if len(set(ids)) < len(ids):
-        return {}
-    pairs = [
-        (at, stored)
-        for at, ident in enumerate(ids)
-        if (stored := present.get(ident)) is not None and stored.type == types[at] and looks_plain(stored)
-    ]
-    found = {}
-    for at, stored in pairs:
-        try:
-            edit = _edit(incoming, at, stored)
-        except UNREADABLE:
-            continue
-        if edit is not None:
-            found[at] = edit
-    return found
-
-
-def _edit(incoming: Plain, at: int, stored: Version) -> Edit | None:
-    """Raises where what is here cannot be read, as `version.open_stored` does."""
-    for part in (stored.document, stored.stamps):
-        str(part, "utf-8")
-    before, clock = version.decode_clock(stored.clock), incoming.clocks[at]
-    if not vector_clock.covers(clock, before):
-        return None
-    base, stamps, values = incoming.bases[at], incoming.stamps[at], incoming.values[at]
-    old_base, old_stamps, _ = version.decode_stamps(stored.stamps)
-    if base == old_base:
-        changes = {each for each, _ in stamps.items() ^ old_stamps.items()}
-    else:
-        changes = {each for each in values if stamps.get(each, base) != old_stamps.get(each, old_base)}
-    raw = read_raw(stored.document)
-    if not changes <= values.keys():
-        return None
-    if not all(before.get(by.host, 0) < by.counter for by in {stamps.get(each, base) for each in changes}):
-        return None
-    written = {each: msgspec.Raw(canonical.encode_normal(values[each])) for each in changes}
-    if _encode(raw | written) != incoming.columns.documents[at]:
-        return None
-    gone = [(each, old_stamps.get(each, old_base), bytes(raw[each])) for each in sorted(changes) if each in raw]
-    return Edit(before, changes, gone)
 
 
 def _check_names(columns: Columns) -> None:

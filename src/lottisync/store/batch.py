@@ -16,10 +16,14 @@ from functools import lru_cache, partial
 from itertools import chain, count, islice, repeat
 from typing import Any, NamedTuple
 
+import msgspec
+
 from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Host
-from lottisync.entities.batch import Columns, Edit, Plain, edits
-from lottisync.store.columns import CREATED_AT
+from lottisync.entities import edit
+from lottisync.entities.batch import Columns, Plain
+from lottisync.entities.edit import Edit
+from lottisync.store.columns import CREATED_AT, lasting_columns_are_kept
 from lottisync.store.instant import iso
 from lottisync.store.reader import Row
 from lottisync.store.rows import DELETE_COMPONENT, INSERT_COMPONENT, Rows
@@ -30,6 +34,7 @@ ROWS_TOGETHER = 100
 entity costs a fifth less in such a statement than by itself; with a fourth of these rows it costs more. A statement
 with twice as many has more text than apsw keeps prepared (16 KB)."""
 _number = partial(int.from_bytes, byteorder="big")
+_parts = msgspec.structs.astuple
 
 
 class NewRows(NamedTuple):
@@ -45,10 +50,8 @@ class NewRows(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """An edit that is to be stored: its place in the batch, what is here, the hash of what comes, and its place in the
-    feed."""
+    """An edit that is to be stored: what is here, the hash of what comes out, and its place in the feed."""
 
-    at: int
     row: Row
     edit: Edit
     hash: bytes
@@ -86,32 +89,29 @@ class Batches(Rows):
 
     def _edits(self, incoming: Plain, present: Mapping[str, Row]) -> dict[int, Edit]:
         """By place, what may go the way of `_edit_all`: usual edits of rows that are sound, and no links."""
-        if not self._quarantined.empty or any(clock.get(self._host, 0) > self._counter for clock in incoming.clocks):
+        if any(clock.get(self._host, 0) > self._counter for clock in incoming.clocks):
             return {}
-        rows = [row for row in present.values() if self._is_known(row.version.type)]
-        if not rows:
-            return {}
-        hashes = Columns.of(row.version for row in rows).hashes()
-        sound = {
-            row.version.id: row.version
-            for row, version_hash in zip(rows, hashes, strict=True)
+        found = edit.received(incoming, {row.version.id: row.version for row in self._editable(present.values())})
+        return {at: each for at, each in found.items() if self._keeps_columns(each)}
+
+    def _editable(self, rows: Iterable[Row]) -> list[Row]:
+        """The rows that are sound, of a known type, and no links; none if anything is in quarantine."""
+        known = [row for row in rows if self._is_known(row.version.type)] if self._quarantined.empty else []
+        hashes = Columns.of(row.version for row in known).hashes() if known else []
+        return [
+            row
+            for row, version_hash in zip(known, hashes, strict=True)
             if row.hash == version_hash and not row.clean_tombstone
-        }
-        found = edits(incoming, sound)
-        return {at: edit for at, edit in found.items() if self._keeps_columns(incoming, at, edit)}
+        ]
 
     def _is_known(self, type_name: str) -> bool:
         described = self.schema.types.get(type_name)
         return described is not None and not described.link
 
-    def _keeps_columns(self, incoming: Plain, at: int, edit: Edit) -> bool:
-        """As `columns.lasting_columns_are_kept` has it for a single entity."""
-        described = self.schema.types[incoming.columns.types[at]]
-        if not isinstance(incoming.values[at].get(CREATED_AT), str):
-            return False
-        return {CREATED_AT, described.owner, described.subtype}.isdisjoint(edit.changes)
+    def _keeps_columns(self, made: Edit) -> bool:
+        return lasting_columns_are_kept(self.schema.types[made.after.type], made.held, made.values)
 
-    def _edit_all(self, incoming: Plain, taken: Sequence[Taken]) -> None:
+    def _edit_all(self, taken: Sequence[Taken]) -> None:
         """Put edits in the place of what is here, and keep everything in step, as `_store` does for a single one."""
         if not taken:
             return
@@ -121,34 +121,30 @@ class Batches(Rows):
         begun: list[tuple[int, int, int]] = []
         ended: list[tuple[int, int, int]] = []
         written: dict[int, str] = {}
-        _, types, clocks, stamps, documents = incoming.columns
-        for at, row, edit, version_hash, feed in taken:
-            base, stamped, ident, n = incoming.bases[at], incoming.stamps[at], row.version.id, row.n
-            latest = max(base.millis, *(stamp.millis for stamp in stamped.values())) if stamped else base.millis
+        for row, made, version_hash, feed in taken:
+            (ident, _, clock, stamps, document), n, latest = _parts(made.after), row.n, made.latest()
             if latest not in written:
                 written[latest] = iso(latest)
-            rows.append(
-                (written[latest], None, documents[at], clocks[at], stamps[at], version_hash, False, False, feed, n)
-            )
-            for path, stamp, value in edit.gone:
-                by = stamped.get(path, base)
+            rows.append((written[latest], None, document, clock, stamps, version_hash, False, False, feed, n))
+            for path, stamp, value in made.gone:
+                by = made.stamps.get(path, made.base)
                 fields.append((ident, path))
                 history.append((ident, path, *stamp, value, by.host, by.counter))
-            before = edit.clock
-            for host, counter in incoming.clocks[at].items():
-                past = before.get(host, 0)
+            for host, counter in made.clock.items():
+                past = made.before.get(host, 0)
                 if counter != past:
                     number = self.host_number(host)
                     begun.append((number, counter, n))
                     if past:
                         ended.append((number, past, n))
-        self._reach(incoming.clocks[at] for at, *_ in taken)
-        self._sum += _total(version_hash for _, _, _, version_hash, _ in taken)
-        self._sum -= _total(row.hash for _, row, *_ in taken)
+        self._reach(made.clock for _, made, *_ in taken)
+        self._sum += _total(version_hash for _, _, version_hash, _ in taken)
+        self._sum -= _total(row.hash for row, *_ in taken)
         self.changed = True
         self._insert(INSERT_COMPONENT, begun)
         self._connection.executemany(DELETE_COMPONENT, ended).fetchall()
-        self._connection.executemany(self._storage(types[taken[0].at]).statements.refresh, rows).fetchall()
+        refresh = self._storage(taken[0].row.version.type).statements.refresh
+        self._connection.executemany(refresh, rows).fetchall()
         self._insert(KEEP_WRITE, history)
         self._buffer.overwritten_more(fields)
 

@@ -4,8 +4,10 @@ The document is the truth and these columns follow from it. They are computed he
 written, by `check`, which compares them, and by `repair`, which writes them again.
 """
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+
+import msgspec
 
 from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
 from lottisync.entities.link import FROM_ID, TO_ID
@@ -75,16 +77,19 @@ def lasting_columns(described: EntityType | None, entity: Entity) -> tuple[str |
     )
 
 
-def lasting_columns_are_kept(described: EntityType | None, after: Entity, changes: Set[str]) -> bool:
-    """Whether a write to the paths `changes` leaves those as they were. Without a text that says when it was made, that
-    follows from an entity's stamps."""
-    created = after.winner(CREATED_AT)
-    if created is None or not created.value.startswith(b'"') or CREATED_AT in changes:
-        return False
-    if described is None:
-        return True
-    sources = (FROM_ID, TO_ID) if described.link else (described.owner, described.subtype)
-    return changes.isdisjoint(sources)
+def lasting_columns_are_kept(
+    described: EntityType | None, before: Mapping[str, msgspec.Raw], after: Mapping[str, msgspec.Raw]
+) -> bool:
+    """Whether those are as they were, of an entity with these values before and after a write. Without a text that says
+    when it was made, that follows from an entity's stamps."""
+    sources = {CREATED_AT}
+    if described is not None:
+        sources |= (
+            {FROM_ID, TO_ID} if described.link else {described.owner or CREATED_AT, described.subtype or CREATED_AT}
+        )
+    return bytes(after.get(CREATED_AT, b"")).startswith(b'"') and all(
+        before.get(each) == after.get(each) for each in sources
+    )
 
 
 def own_columns(

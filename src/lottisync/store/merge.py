@@ -90,13 +90,13 @@ class Merge(Batches):
         hashes = versions.columns.hashes() if edits else []
         changed, taken = 0, []
         for at, ident in enumerate(versions.columns.ids):
-            row, edit = present.pop(ident, None), edits.get(at)
-            if edit is None or row is None:
+            row, made = present.pop(ident, None), edits.get(at)
+            if made is None or row is None:
                 changed += self._join_one(row, *versions.opened_at(at), revive_absent, clashes)
             elif row.hash != hashes[at]:
                 self._feed += 1
-                taken.append(Taken(at, row, edit, hashes[at], self._feed))
-        self._edit_all(versions, taken)
+                taken.append(Taken(row, made, hashes[at], self._feed))
+        self._edit_all(taken)
         return changed + len(taken)
 
     def _join_one(

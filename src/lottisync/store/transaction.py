@@ -13,17 +13,18 @@ import apsw
 from lottisync.causality import hlc
 from lottisync.causality.hlc import Hlc
 from lottisync.causality.vector_clock import Clock, Dot, Host
-from lottisync.entities import batch, canonical, path, version
+from lottisync.entities import batch, canonical, edit, path, version
+from lottisync.entities.batch import Columns
 from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, deletion, is_deleted, write
 from lottisync.entities.fields import Fields, fields_of
 from lottisync.entities.identifier import made_once
 from lottisync.entities.link import FROM_ID, TO_ID
 from lottisync.entities.registers import Registers, Stamp
 from lottisync.entities.schema import StoreSchema, link_id
-from lottisync.entities.version import BadVersion
+from lottisync.entities.version import BadVersion, Version
 from lottisync.problem import LocalError, Problem
 from lottisync.store import lookups
-from lottisync.store.batch import NewRows
+from lottisync.store.batch import NewRows, Taken
 from lottisync.store.columns import CREATED_AT, own_columns
 from lottisync.store.instant import iso
 from lottisync.store.known_hosts import Latest
@@ -86,30 +87,62 @@ class Transaction(Merge):
             ) from None
 
     def put_all(self, entities: Iterable[tuple[str, str, Mapping[str, Any]]], *, precedence: int | None = None) -> None:
-        """`put` each of (id, type, fields). Which of them are not here yet is looked up for many at once."""
+        """`put` each of (id, type, fields), many at once where all of them are new here, or all are here already."""
+        allowed = self._allowed(precedence)
         remaining = iter(entities)
         while some := list(islice(remaining, batch.TOGETHER)):
-            if len(some) <= batch.FEW or not self._put_new(some, self._allowed(precedence)):
+            if len(some) <= batch.FEW or not self._put_together(some, allowed):
                 for entity_id, type_name, fields in some:
                     self.put(entity_id, type_name, fields, precedence=precedence)
 
-    def _put_new(self, entities: list[tuple[str, str, Mapping[str, Any]]], precedence: int) -> bool:
-        """The first writes of many entities, column by column. False, and nothing is written, if anything about them
-        is unusual, or wrong."""
-        ids, types, _ = zip(*entities, strict=True)
+    def _put_together(self, entities: list[tuple[str, str, Mapping[str, Any]]], precedence: int) -> bool:
+        """One write each, column by column. False, and nothing is written, if anything about them is unusual, or
+        wrong."""
         fields = _fields(entities)
-        if fields is None or (self._forgotten != {} and any(map(self._begins_from, ids))):
+        if fields is None or max(map(len, fields.documents)) > version.MAX_DOCUMENT:
             return False
-        self._load(ids)
+        ids, types, _ = zip(*entities, strict=True)
+        present = self._load(ids)
+        if present:
+            return self._put_edits(ids, types, fields.documents, present, precedence)
+        return self._put_new(ids, types, fields, precedence)
+
+    def _put_new(self, ids: Sequence[str], types: Sequence[str], fields: Fields, precedence: int) -> bool:
+        if self._forgotten != {} and any(map(self._begins_from, ids)):
+            return False
         if not self._takes(ids, types):
-            return False
-        if max(map(len, fields.documents)) > version.MAX_DOCUMENT:
             return False
         readings = hlc.ticks(self._clock, self.now, len(ids))
         counters = range(self._counter + 1, self._counter + len(ids) + 1)
         columns = batch.first(ids, types, precedence, readings, self._host, counters, fields.documents)
         millis = [millis for millis, _ in readings]
         hashes = self._add_all(NewRows(columns, fields.column, [{self._host: n} for n in counters], millis, millis))
+        self._extend_chain(hashes)
+        self._clock = Hlc(*readings[-1])
+        return True
+
+    def _put_edits(
+        self,
+        ids: Sequence[str],
+        types: Sequence[str],
+        documents: Sequence[bytes],
+        present: Mapping[str, Row],
+        precedence: int,
+    ) -> bool:
+        rows = self._editable([present[ident] for ident in dict.fromkeys(ids) if ident in present])
+        if [(row.version.id, row.version.type) for row in rows] != list(zip(ids, types, strict=True)):
+            return False
+        readings = hlc.ticks(self._clock, self.now, len(ids))
+        stamps = [
+            Stamp(precedence, millis, ticks, self._host, counter)
+            for counter, (millis, ticks) in enumerate(readings, self._counter + 1)
+        ]
+        made = edit.made([row.version for row in rows], documents, stamps)
+        if made is None or not all(map(self._keeps_columns, made)) or not all(_fits(each.after) for each in made):
+            return False
+        hashes = Columns.of(each.after for each in made).hashes()
+        self._edit_all(list(map(Taken, rows, made, hashes, range(self._feed + 1, self._feed + 1 + len(made)))))
+        self._feed += len(made)
         self._extend_chain(hashes)
         self._clock = Hlc(*readings[-1])
         return True
@@ -215,7 +248,7 @@ class Transaction(Merge):
         after = write(entity, values, stamp, seen)
         changes = set(values)  # no other register is touched, and no write before has this stamp
         closed = version.close(after)
-        if len(closed.document) > version.MAX_DOCUMENT or closed.size() > version.MAX_VERSION:
+        if not _fits(closed):
             raise _too_large(entity_id, len(closed.document))
         written = self._store(row, entity, after, closed, changes)
         assert written is not None, "a write always changes the clock"
@@ -232,6 +265,10 @@ def _fields(entities: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Fields | 
     except (BadVersion, path.PathError, canonical.NotCanonical):
         return None
     return None if found is None or DELETED_AT in found.paths else found
+
+
+def _fits(made: Version) -> bool:
+    return len(made.document) <= version.MAX_DOCUMENT and made.size() <= version.MAX_VERSION
 
 
 def _too_large(entity_id: str, size: int) -> Problem:
