@@ -368,6 +368,28 @@ def test_the_engine_knows_no_type_of_the_product() -> None:
     assert strays == []
 
 
+def test_the_local_tables_of_a_package_are_defined_in_it() -> None:
+    """C-10: who looks for the SQL of a table finds it where the table is read and written."""
+    texts = [
+        (file.relative_to(SOURCE).parts[0], node.value)
+        for file in SOURCE.rglob("*.py")
+        for node in nodes(file)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    defined = {
+        name: package
+        for package, text in texts
+        for name in re.findall(r"create table if not exists (\w+)", text)
+        if package != "store"
+    }
+    users = {
+        name: {package for package, text in texts if re.search(rf"\b(?:from|into|update|join) {name}\b", text)}
+        for name in defined
+    }
+    assert len(defined) > 20
+    assert {name: package for name, package in defined.items() if package not in users[name]} == {}
+
+
 def test_code_that_catches_everything_says_why() -> None:
     """C-10: an `except Exception` that does not raise again hides bugs, so the reason stands beside it."""
     files = [file for folder in ("src", "tests", "tools", "conformance") for file in (ROOT / folder).rglob("*.py")]

@@ -12,10 +12,9 @@
     Address, LOOPBACK      a host and a port; this machine alone
     Problem                an error that a person can act on
 
-docs/library.md teaches them. Within a major version these names, and the public members of these classes, stay what
-they are. So do the calls that docs/conversation.md lists, for what `conversation` gives; `port` and `peers` of what
-`syncing` gives; and the events and their fields. New kinds of events may come, so a program passes over those that it
-does not know. Everything else in the package may change with any release.
+docs/library.md and docs/conversation.md teach them. Within a major version these names stay what they are, and so do
+the public members of these classes, the fields of events, and whatever else the two pages use. New kinds of events may
+come, so a program passes over those that it does not know. Everything else in the package may change with any release.
 """
 
 from importlib import import_module

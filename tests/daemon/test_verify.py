@@ -25,7 +25,7 @@ from lottisync.store.instant import iso
 from lottisync.store.lock import Lock
 from lottisync.sync.duplicate_key import REMEMBERED_MS
 from lottisync.sync.peer import PeerState
-from lottisync.sync.verification import Request, ask, requests
+from lottisync.sync.verification_request import Request, ask, requests
 
 ALONE = ("--no-discovery", "--listen", "127.0.0.1:0")
 

@@ -13,7 +13,7 @@ from lottisync.entities.entity import HIGH
 from lottisync.problem import Problem
 from lottisync.store.doorbell import Bell
 from lottisync.sync.engine import Engine
-from lottisync.sync.verification import State, ask, requests
+from lottisync.sync.verification_request import State, ask, requests
 
 pytestmark = pytest.mark.anyio
 

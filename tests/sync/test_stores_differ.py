@@ -10,14 +10,13 @@ from tests.support.household import Cable, Member, in_step, meet, until
 from tests.support.household import household as paired
 from tests.support.messages import HAVE
 
-from lottisync.daemon.stores import STORES
-from lottisync.device.space import SPACE
+from lottisync.daemon.stores import SPACE, STORES
 from lottisync.entities.schema import EntityType, StoreSchema, schema
 from lottisync.protocol import message as m
 from lottisync.store import forgetting
 from lottisync.store.check import broken_invariants
 from lottisync.store.doorbell import Bell
-from lottisync.sync.verification import State, ask, requests
+from lottisync.sync.verification_request import State, ask, requests
 
 pytestmark = pytest.mark.anyio
 RECIPES = schema("recipe-book", [EntityType("recipe", owner="book")])

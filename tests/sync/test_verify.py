@@ -19,7 +19,7 @@ from lottisync.sync.event import Diverged
 from lottisync.sync.exchange import Exchange
 from lottisync.sync.local_state import own_summary
 from lottisync.sync.range_comparison import RangeComparison
-from lottisync.sync.verification import Request, State, ask, requests, withdraw
+from lottisync.sync.verification_request import Request, State, ask, requests, withdraw
 
 pytestmark = pytest.mark.anyio
 STORES = ("space", "journal", "agent")

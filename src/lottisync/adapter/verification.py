@@ -1,43 +1,59 @@
-"""A range comparison between two replicas of one process, and the mending that follows: `verify`."""
+"""Comparing one store of two replicas of one process, and mending what differs: `verify`.
 
-from collections import deque
+The two hold a conversation that has this store alone (docs/specs/15-mending.md), and each asks for a comparison.
+"""
 
+from lottisync.adapter.conversation import conversation_of
 from lottisync.adapter.replica import Replica
-from lottisync.protocol import message as m
+from lottisync.problem import Problem
+from lottisync.sync.comparisons import Verified
+from lottisync.sync.conversation import Conversation
 from lottisync.sync.local_state import own_summary
-from lottisync.sync.range_comparison import RangeComparison
 
 
 def verify(source: Replica, target: Replica, store: str, now: int) -> tuple[bool, int]:
-    """Whether the two hold the same in the end, and how many entities were mended on each side. Stores that do not
-    know the same are not compared: a difference may only mean that something has not come yet."""
-    sides: list[RangeComparison] = []
+    """Whether the two hold the same in the end, and how many entities were mended on both sides. Stores that do not
+    know the same are not compared: a difference may only mean that something has not come yet. Raises `Problem` if the
+    conversation ends."""
+    if _known(source, store) != _known(target, store):
+        return False, 0
+    ends = [
+        conversation_of(replica, [store], dialled=bool(number), boot=bytes(16), now=now)
+        for number, replica in enumerate((source, target))
+    ]
     try:
-        sides += [RangeComparison(store, replica.store(store), thorough=True) for replica in (source, target)]
-        if sides[0].known == sides[1].known:
-            _talk(sides, now)
-            for side in sides:
-                side.end(now)
-        return _digests(source, store) == _digests(target, store), sum(side.changed for side in sides)
+        mended = 0
+        for end in ends:
+            found = _verified(end, ends, store, now)
+            mended += found.mended
+        return found.equal, mended
     finally:
-        for side in sides:
-            side.close()
+        for end in ends:
+            end.release()
 
 
-def _talk(sides: list[RangeComparison], now: int) -> None:
-    talk: deque[tuple[int, m.Message]] = deque([(1, sides[0].opening())])
-    while talk:
-        listener, message = talk.popleft()
-        match message:
-            case m.Compare():
-                answer = sides[listener].take(message)
-            case m.Mend():
-                answer = sides[listener].mend(message, now)
-            case _:
-                answer = []
-        talk += [(1 - listener, each) for each in answer]
+def _verified(asking: Conversation, ends: list[Conversation], store: str, now: int) -> Verified:
+    """How a comparison ends for which one side asks: that side looks, too, whether all that it keeps beside the content
+    follows from it."""
+    asking.verify(store)
+    _carry(ends, now)
+    if store not in asking.verified:
+        reason = asking.ended.reason if asking.ended is not None else ""
+        raise Problem("no-agreement", "{store} cannot be compared: {reason}", store=store, reason=reason)
+    return asking.verified[store]
 
 
-def _digests(replica: Replica, store: str) -> m.Summary:
+def _known(replica: Replica, store: str) -> bytes:
     with replica.store(store).reading() as reader:
-        return own_summary(reader)
+        return own_summary(reader).known
+
+
+def _carry(ends: list[Conversation], now: int) -> None:
+    """Carry all that each says to the other, until neither has more to say."""
+    moved = True
+    while moved:
+        moved = False
+        for said, heard in (ends, reversed(ends)):
+            while frame := said.data_to_send():
+                heard.receive(frame, now)
+                moved = True

@@ -17,7 +17,7 @@ from lottisync.problem import Problem, Usage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lottisync.sync.verification import Request
+    from lottisync.sync.verification_request import Request
 
 SAID = {
     "equal": marked("the same"),

@@ -1,12 +1,21 @@
 """The stores of a person's tasks, and their local tables (docs/specs/03-entities.md)."""
 
+import msgspec
+
 from lottisync.agents import queue, run_log, sent, types
 from lottisync.agents.types import AGENT_TYPES
-from lottisync.device.space import SPACE
+from lottisync.device import space
 from lottisync.entities.schema import schema
 from lottisync.journal.types import JOURNAL
+from lottisync.relay import tables
 from lottisync.review import change, index, saga, shown_items
 from lottisync.review.change import CHANGE_TYPES
+from lottisync.sync import verification_request
+
+SPACE = msgspec.structs.replace(
+    space.SPACE, local_tables=space.LOCAL_TABLES + verification_request.TABLE + tables.TABLES
+)
+"""The person's devices, and what this one keeps of comparisons and of a relay."""
 
 LOCAL_TABLES = f"""
 {run_log.TABLE}

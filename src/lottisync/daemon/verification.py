@@ -19,7 +19,7 @@ from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 from lottisync.sync.engine import Listen
 from lottisync.sync.off_loop import in_thread
 from lottisync.sync.syncing import engine_of
-from lottisync.sync.verification import Request, State, ask, requests, withdraw
+from lottisync.sync.verification_request import Request, State, ask, requests, withdraw
 
 
 async def verify(

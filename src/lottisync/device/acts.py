@@ -115,8 +115,8 @@ read_before = msgspec.json.Decoder(Before).decode
 
 @contextmanager
 def acting(store: Store, now: int, place: str, said: str) -> Iterator[Transaction]:
-    """A transaction of a person's writes, at `now` (ms), that is noted as an act. `said` says what is done; the titles
-    of what it was done to are added. A transaction that writes nothing is no act."""
+    """A transaction of the higher precedence, at `now` (ms), that is noted as an act. `said` says what is done; the
+    titles of what it was done to are added. A transaction that writes nothing is no act."""
     with store.transaction(now, HIGH) as tx:
         begun = tx.counter
         yield tx
@@ -271,7 +271,7 @@ def title_of(document: Document | None) -> str:
 
 def _own_title(document: Document | None) -> str:
     held = document.document() if document is not None else {}
-    values = (held.get(path) for path in ("title", "displayName", "name", "text"))
+    values = (held.get(path) for path in ("title", "name", "text"))
     return next((value for value in values if isinstance(value, str) and value), "")
 
 

@@ -15,15 +15,8 @@ create table if not exists peers (device text not null, host text not null, port
 create table if not exists introductions (device text primary key, secret blob not null) strict, without rowid;
 """
 """Where other devices were reached, and when they were connected last: the row of a device with an empty `host` and
-port 0 says only that, no matter which side dialled. What devices
-handed over when they were paired (`lottisync.device.peers`)."""
-VERIFICATIONS = """
-create table if not exists verifications (bell text not null, device text not null, store text not null,
-    state text not null, done integer not null default 0, total integer not null default 0,
-    mended integer not null default 0,
-    primary key (bell, device, store)) strict, without rowid;
-"""
-"""What was asked to be compared, how far it is and how it ended (`lottisync.sync.verification`)."""
+port 0 says only that, no matter which side dialled. What devices handed over when they were paired
+(`lottisync.device.peers`)."""
 STATEMENTS = f"""
 create table if not exists statements (id text primary key, type text not null, fields text not null)
     strict, without rowid;
@@ -52,25 +45,9 @@ create table if not exists clock_differences (device text primary key, off integ
 """
 """Why each device was away when it was tried last, how far its clock was from ours, and where this one's program
 listens (`lottisync.device.peers`)."""
-RELAY = """
-create table if not exists relay_channels (lane blob not null, channel text not null, number integer not null,
-    link blob not null, primary key (lane, channel)) strict, without rowid;
-create table if not exists relay_out (number integer primary key, message blob not null) strict;
-create table if not exists relay_epochs (id blob primary key, key blob not null, generation integer not null,
-    revocations text not null, held_since integer not null) strict, without rowid;
-create table if not exists relay_heads (lane blob primary key, number integer not null, link blob not null)
-    strict, without rowid;
-create table if not exists relay_losses (lane blob primary key, shown integer not null, known integer not null)
-    strict, without rowid;
-create table if not exists relay_snapshots (at integer not null) strict;
-create table if not exists relay_space (id integer primary key check (id = 0), space blob not null) strict;
-create table if not exists relay_credentials (id integer primary key check (id = 0), file text not null) strict;
-"""
-"""What this device has said at a relay and not heard of again, the epoch keys that it holds, the last message that it
-has seen of every lane and what it has missed there, when it began snapshots, which space that is of, and where
-its credentials lie (`lottisync.relay.ledger`)."""
-LOCAL_TABLES = PEERS + VERIFICATIONS + STATEMENTS + INVITATIONS + ABSENCES + RELAY
-"""True for this device only, so they do not replicate."""
+LOCAL_TABLES = PEERS + STATEMENTS + INVITATIONS + ABSENCES
+"""True for this device only, so they do not replicate. What lies above a device adds tables of its own here: the engine
+(`lottisync.sync.verification_request`) and the relay (`lottisync.relay.tables`)."""
 
 SPACE = schema(
     "space",

@@ -118,19 +118,20 @@ def settled(
     return _effective(connection, file, given)
 
 
-def add_local_tables(connection: apsw.Connection, given: StoreSchema) -> None:
-    """Make what the file lacks of the local tables, and views that have changed: they are not described, so no version
-    says that a program has new ones. A disk that takes nothing is left as it is, for reading goes on without them."""
-    wanted = local_names(given.local_tables)
+def add_local_tables(connection: apsw.Connection, definitions: str) -> None:
+    """Make what the file lacks of these local tables, and views that have changed: they are not described, so no
+    version says that a program has new ones. A disk that takes nothing is left as it is, for reading goes on without
+    them."""
+    wanted = local_names(definitions)
     if not wanted:
         return
     held = {name: str(sql) for name, sql in connection.execute("select name, sql from sqlite_schema")}
-    old = [name for name, body in local_views(given.local_tables) if name in held and not held[name].endswith(body)]
+    old = [name for name, body in local_views(definitions) if name in held and not held[name].endswith(body)]
     if old or not wanted <= held.keys():
         with contextlib.suppress(apsw.FullError, apsw.ReadOnlyError, apsw.IOError), connection:
             for name in old:
                 connection.execute(f"drop view {name}").fetchall()
-            connection.execute(given.local_tables).fetchall()
+            connection.execute(definitions).fetchall()
 
 
 @lru_cache

@@ -109,7 +109,7 @@ class Store:
         try:
             with explained(file):
                 schema, position = description.settled(connection, file, schema, position)
-                description.add_local_tables(connection, schema)
+                description.add_local_tables(connection, schema.local_tables)
                 with contextlib.suppress(apsw.CorruptError):  # said when something is read that needs those pages
                     restore_host_names(connection)
                     restore_own_name(connection)
@@ -119,6 +119,12 @@ class Store:
             raise
         identity = file_identity(file) if detect == "early" else None
         return Store(file, schema, connection, mint, vfs, identity, position=position)
+
+    def add_local_tables(self, definitions: str) -> None:
+        """Make local tables that the schema does not name, where they are not there yet: a part of a program that lies
+        above the schema keeps its own in the file."""
+        with self._turn, explained(self.file):
+            description.add_local_tables(self._connection, definitions)
 
     def settle(self, now: int) -> None:
         """Look now whether this file is a copy, not at the first write."""

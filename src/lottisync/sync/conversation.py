@@ -1,7 +1,7 @@
 """One side of a conversation between two devices, without the connection (docs/specs/07-sync.md).
 
 Bytes and time go in; bytes and events come out; the stores are changed in between. A conversation reads no socket and
-no clock, and makes no callbacks. So any transport can carry it:
+no clock, and tells its driver nothing but what it gives back. So any transport can carry it:
 
     receive(data, now) -> events     for bytes of the peer, in any pieces; what they ask for is done, and durable
     data_to_send() -> bytes          the next frame for the peer; again and again, until it is empty
@@ -76,8 +76,9 @@ class Conversation:
     """See the module. It is one idea, the port that drivers see: every third method is a property that says how it
     stands, and the work is done in `Session` and `Exchange`.
 
-    `stores` are in the order in which rounds deliver them. `strangers` finds hosts that belong to no
-    device of this person; `members` are the devices that are, or were, this person's (None: whichever are named).
+    `stores` are in the order in which rounds deliver them. `strangers` is a question to the stores: which of these
+    hosts belongs to no device of this person. It is asked in the transaction that takes what came, for that may be what
+    answers it. `members` are the devices that are, or were, this person's (None: whichever are named).
     `allowance` is what the peer may still cost; a program that outlives conversations keeps one for each device.
     `failing` are the stores that are left out, because their files cannot be used.
     `expected` is the device id that the transport has proved the peer to be; None if it proves nothing. Who has

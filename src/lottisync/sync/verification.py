@@ -1,15 +1,12 @@
 """Comparing stores on request, or because a damaged row was found (docs/specs/15-mending.md, section 4).
 
-A command asks, and the engine of the one program that runs for this home compares. Between them is a local table of
-`space`. The command writes its request there and listens to a bell. The engine is woken by the commit, lets its
-connections compare, and writes progress and outcome beside the request. Nothing else passes between the two, so either
-may be killed at any moment. The engine removes a request whose bell has no listener any more. If an engine does not
-finish a request, the next engine takes it up.
+The engine of the one program that runs for this home compares. It is woken by the commit of a request
+(`lottisync.sync.verification_request`), lets its connections compare, and writes progress and outcome beside the
+request. It removes a request whose bell has no listener any more. If an engine does not finish a request, the next
+engine takes it up.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping
-from enum import StrEnum
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Container, Mapping
 
 import anyio
 
@@ -22,84 +19,10 @@ from lottisync.sync.connection import Connection
 from lottisync.sync.local_state import own_summary
 from lottisync.sync.off_loop import Caller
 from lottisync.sync.scrub import Scrub
+from lottisync.sync.verification_request import OPEN, TABLE, Request, State, requests, withdraw
 
-T = TypeVar("T")
 TRIES = 5
 """How often two stores are compared that go on being written to, before it is said that they could not be."""
-
-
-class State(StrEnum):
-    """How a request stands."""
-
-    ASKED = "asked"
-    """There is no connection with the device."""
-    WAITING = "waiting"
-    """There is one, and the two do not know the same yet."""
-    COMPARING = "comparing"
-    EQUAL = "equal"
-    DIFFERS = "differs"
-    """Something was found that could not be mended."""
-    UNSETTLED = "unsettled"
-    """They were written to all the time."""
-    NOT_SHARED = "not-shared"
-    """The other device does not have the store."""
-    LEFT_OUT = "left-out"
-    """One of the two cannot use its file of the store now."""
-    REFUSED = "refused"
-    """The other device does not compare now."""
-
-
-OPEN = (State.ASKED, State.WAITING, State.COMPARING)
-
-
-class Request(NamedTuple):
-    """One store to be compared with one device's. `done` of `total` entities have been read here; `mended` of them
-    differed, here and there together."""
-
-    bell: str
-    device: str
-    store: str
-    state: State
-    done: int
-    total: int
-    mended: int
-
-    @property
-    def open(self) -> bool:
-        return self.state in OPEN
-
-
-# -- who asks
-
-
-def ask(space: Store, bell: str, wanted: Iterable[tuple[str, str]], now: int) -> None:
-    """Ask for (device, store) to be compared. `bell` names the one to which the asker listens, from now on."""
-    with space.transaction(now, None) as tx:
-        for device, store in wanted:
-            tx.execute(
-                "insert into verifications(bell, device, store, state) values (?, ?, ?, ?)",
-                (bell, device, store, State.ASKED),
-            )
-        tx.changed = True
-
-
-def requests(space: Store, bell: str | None = None) -> list[Request]:
-    """What was asked for, by everybody or by the one who listens to `bell`."""
-    with space.reading() as reader:
-        rows = reader.local(
-            "select bell, device, store, state, done, total, mended from verifications where ?1 is null or bell = ?1",
-            (bell,),
-        )
-    return [Request(bell, device, store, State(state), *counts) for bell, device, store, state, *counts in rows]
-
-
-def withdraw(space: Store, bells: Iterable[str], now: int) -> None:
-    with space.transaction(now, None) as tx:
-        for bell in bells:
-            tx.execute("delete from verifications where bell = ?", (bell,))
-
-
-# -- who carries it out
 
 
 class Verification:
@@ -128,6 +51,10 @@ class Verification:
         self._running: dict[tuple[str, str], Connection] = {}
         self._tries: dict[tuple[str, str], int] = {}
         self._suspected: dict[str, frozenset[str]] = {}
+
+    def prepare(self) -> None:
+        """Make the table of the requests, where it is not there yet. Called before anything else."""
+        self._space.add_local_tables(TABLE)
 
     def look(self) -> None:
         """Something may have moved: a request, a connection, a comparison. Mostly there is nothing to compare."""
