@@ -1,6 +1,7 @@
 """Usual edits, found in what came, and made here."""
 
 import msgspec
+import pytest
 from tests.entities.test_batch import GOOD, LATER, STAMP, is_good
 from tests.support.batches import HOSTS
 
@@ -77,6 +78,12 @@ def test_what_is_made_here_is_what_a_write_makes() -> None:
     whole = edit.made([GOOD], [b'{"a":1,"b":1,"due":1,"title":1}'], [NEXT])
     assert whole is not None
     assert (whole[0].base, whole[0].stamps, whole[0].latest()) == (NEXT, {}, 3_000)
+
+
+def test_columns_of_different_lengths_are_refused_and_not_cut() -> None:
+    """A column that is cut would leave an edit out silently."""
+    with pytest.raises(ValueError, match="zip"):
+        edit.made([GOOD, GOOD], [b'{"a":1}'], [NEXT, NEXT])
 
 
 def test_nothing_is_made_of_what_is_not_plain_or_cannot_be_read() -> None:

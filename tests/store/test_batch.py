@@ -325,6 +325,7 @@ def test_store_91_an_edit_that_is_not_usual_among_others(stores: list[Store], un
             tx.execute(f"update journal_entities set serialized = {damage} where id = 'u5'")
         if unlike == "in conflict":
             tx.put("u5", "entry", {"title": "b"}, seen={})
+            tx.finish()
         if unlike == "waiting":
             tx.put("u5", "entry", {"title": "b"})
         edits: dict[str, tuple[str, dict[str, Any]]] = {f"u{n}": ("entry", {"title": f"edited {n}"}) for n in range(12)}

@@ -84,12 +84,9 @@ def lasting_columns_are_kept(
     when it was made, that follows from an entity's stamps."""
     sources = {CREATED_AT}
     if described is not None:
-        sources |= (
-            {FROM_ID, TO_ID} if described.link else {described.owner or CREATED_AT, described.subtype or CREATED_AT}
-        )
-    return bytes(after.get(CREATED_AT, b"")).startswith(b'"') and all(
-        before.get(each) == after.get(each) for each in sources
-    )
+        sources.update(filter(None, (FROM_ID, TO_ID) if described.link else (described.owner, described.subtype)))
+    made_at = bytes(after.get(CREATED_AT, b""))
+    return made_at.startswith(b'"') and all(before.get(each) == after.get(each) for each in sources)
 
 
 def own_columns(
