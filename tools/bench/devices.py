@@ -5,6 +5,7 @@ They are watched from outside, as any program may: by opening their stores and h
 
 import contextlib
 import select
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -62,6 +63,14 @@ class Pair:
     def close(self) -> None:
         self.a.close()
         self.b.close()
+
+    def replace_b(self, name: str) -> None:
+        """Let `b` be another device, which holds nothing."""
+        self.b.close()
+        shutil.rmtree(self.b.path)
+        self.b = TaskHome.create(self.folder / "b", name)
+        self.a.members.add(name, self.b.key.certificate, clock.now())
+        self.b.members.add("a", self.a.key.certificate, clock.now())
 
     @contextlib.contextmanager
     def daemons(self, via: Callable[[int], int] = lambda port: port) -> Iterator[tuple[Child, Child]]:

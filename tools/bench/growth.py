@@ -1,12 +1,13 @@
 """What grows: one thing is done where there are few of something, and where there are many (docs/specs/benchmarks.md).
 
-Time on a core, in one process and without a network; each is the least of some repetitions. A store lives long:
-hosts come with every copy and reinstallation, and never go.
+Time on a core, in one process and without a network; each is the least of some repetitions. The sizes take turns, so
+that a machine whose speed changes slows all of them. A store lives long: hosts come with every copy and reinstallation,
+and never go.
 """
 
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import apsw
@@ -55,12 +56,13 @@ def grown(setting: Setting, growths: Iterable[Growth]) -> tuple[list[Figure], li
     """What each of them costs, and how that grows."""
     figures, curves = [], []
     for number, each in enumerate(growths):
-        points = {}
+        folder = setting.folder / f"growth-{number}"
+        acts = {}
         for count in each.counts:
             setting.doing(f"{each.name}: {count:,}")
-            folder = setting.folder / f"growth-{number}-{count}"
-            points[count] = _least(each.cost(Bench(folder), count))
-            shutil.rmtree(folder)
+            acts[count] = each.cost(Bench(folder / str(count)), count)
+        points = _least(acts)
+        shutil.rmtree(folder)
         curves.append(Curve(each.name, points))
         few, many = each.counts[0], each.counts[-1]
         goal = at_most(each.goal) if each.most is None else value_at_most(each.most)
@@ -92,14 +94,15 @@ def _statements(bench: Bench) -> list[Figure]:
     ]
 
 
-def _least(act: Callable[[int], object]) -> float:
-    """Microseconds on a core."""
-    took = []
+def _least(acts: Mapping[int, Callable[[int], object]]) -> dict[int, float]:
+    """Microseconds on a core, of each."""
+    took = dict.fromkeys(acts, 1e9)
     for number in range(REPETITIONS):
-        began = time.process_time()
-        act(number)
-        took.append(time.process_time() - began)
-    return min(took) * 1e6
+        for count, act in acts.items():
+            began = time.process_time()
+            act(number)
+            took[count] = min(took[count], time.process_time() - began)
+    return {count: seconds * 1e6 for count, seconds in took.items()}
 
 
 # -- what is many

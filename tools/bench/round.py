@@ -24,6 +24,7 @@ from tools.bench.relay import Relay
 from tools.bench.setting import Setting
 
 MB = 1e6
+TURNS = 3
 SPREAD = 7_919
 """A prime: numbers that are multiples of it modulo N lie all over the table."""
 
@@ -32,41 +33,51 @@ SPREAD = 7_919
 
 
 def initial(setting: Setting) -> tuple[list[Figure], list[Curve]]:
-    """B is empty and durably gets all that A holds: for growing N, beside both floors and whatever is installed."""
+    """B is empty and durably gets all that A holds: for growing N, beside both floors and whatever is installed. Where
+    N is judged, it is done several times in turns, and the least time of each counts."""
     sizes = setting.sizes
     idle = idle_memory(setting)
     seconds: dict[str, dict[int, float]] = {"lottisync": {}, "floor": {}, "floor-bulk": {}}
     peak: dict[int, float] = {}
     wide: dict[str, float] = {}
     processor: dict[str, float] = {}
+
+    def took(name: str, count: int, each: float, used: float, memory: float) -> None:
+        """How long it took, the time on a core (s), and the memory beyond what was there before (bytes)."""
+        seconds[name][count] = min(each, seconds[name].get(count, each))
+        if count == sizes.many:
+            processor[name] = min(used / count * 1e6, processor.get(name, 1e9))
+            wide[name] = max(memory / MB, wide.get(name, 0))
+
     for count in sizes.growth:
         setting.doing(f"initial sync, {count:,} entities: filling A", count)
         pair = Pair.made(setting.folder / f"initial-{count}", count, setting.done)
-        setting.doing(f"initial sync, {count:,} entities", count)
-        met = pair.meet(setting.done)
-        seconds["lottisync"][count], peak[count] = met.seconds, (max(met.peaks) - idle) / MB
-        if count == sizes.many:
-            processor["lottisync"] = met.processor / count * 1e6
+        for turn in range(TURNS if count == sizes.many else 1):
+            if turn:
+                pair.replace_b(f"b{turn}")
+            setting.doing(f"initial sync, {count:,} entities", count)
+            met = pair.meet(setting.done)
+            peak[count] = max((max(met.peaks) - idle) / MB, peak.get(count, 0))
+            took("lottisync", count, met.seconds, met.processor, max(met.peaks) - idle)
+            for mode in (FLOOR, FLOOR_BULK):
+                setting.doing(f"{mode.name}, {count:,} entities")
+                folder = setting.folder / f"{mode.name}-{count}"
+                with floor.pipeline(folder, mode, count) as (line, _):
+                    line.round_trip()
+                    before, used = line.receiver.resident, line.processor
+                    each = line.send_all(count)
+                    took(mode.name, count, each, line.processor - used, line.receiver.peak - before)
+                shutil.rmtree(folder)
         pair.close()
-        for mode in (FLOOR, FLOOR_BULK):
-            setting.doing(f"{mode.name}, {count:,} entities")
-            folder = setting.folder / f"{mode.name}-{count}"
-            with floor.pipeline(folder, mode, count) as (line, _):
-                line.round_trip()
-                before, used = line.receiver.resident, line.processor
-                seconds[mode.name][count] = line.send_all(count)
-                if count == sizes.many:
-                    processor[mode.name] = (line.processor - used) / count * 1e6
-                    wide[mode.name] = (line.receiver.peak - before) / MB
-            shutil.rmtree(folder)
         if count != sizes.many:
             shutil.rmtree(pair.folder)
     for name in peer.installed():
         seconds[name] = {}
         for count in sizes.growth:
-            setting.doing(f"{name}, {count:,} entities")
-            found = peer.measured(name, "initial", count)
-            seconds[name][count], wide[name] = found.seconds, found.memory / MB
+            for _ in range(TURNS if count == sizes.many else 1):
+                setting.doing(f"{name}, {count:,} entities")
+                found = peer.measured(name, "initial", count)
+                took(name, count, found.seconds, 0.0, found.memory)
     many, least = sizes.many, sizes.growth[0]
     rates = {name: {count: count / took for count, took in by.items()} for name, by in seconds.items()}
     ours, what = rates["lottisync"][many], f"initial sync, {many:,} entities"
@@ -304,11 +315,32 @@ async def _handshake(pair: Pair) -> tuple[int, int]:
 
 
 def partition(setting: Setting) -> list[Figure]:
-    """Both sides have changed much without each other; then they meet."""
+    """Both sides have changed much without each other; then they meet. In turns with the others; the least time of each
+    counts."""
     sizes = setting.sizes
-    count, edits, conflicts = sizes.few, sizes.edits, sizes.edits // 50
+    numbers = sizes.few, sizes.edits, sizes.edits // 50
+    times: dict[str, float] = {}
+    both = numbers[2]
+    for turn in range(TURNS):
+        took, kept = _partition(setting, turn, *numbers)
+        times["lottisync"], both = min(took, times.get("lottisync", took)), min(both, kept)
+        for other in peer.installed():
+            setting.doing(f"{other}, {numbers[1]:,} edits a side")
+            took = peer.measured(other, "partition", *numbers).seconds
+            times[other] = min(took, times.get(other, took))
+    name = f"two ways, {numbers[1]:,} edits a side, {numbers[2]} conflicts"
+    figures = [Figure(f"{name}: both values kept", both, "", numbers[2], "conflicts", at_least(1))]
+    ours = times.pop("lottisync")
+    for other, took in times.items():
+        goal = at_most(1.3) if other == "loro" else None
+        figures.append(Figure(name, ours, "s", took, f"{other}, one value kept", goal))
+    return figures if times else [*figures, Figure(name, ours, "s")]
+
+
+def _partition(setting: Setting, turn: int, count: int, edits: int, conflicts: int) -> tuple[float, int]:
+    """Seconds until both are in step, and how many of the contested titles have both values then."""
     setting.doing(f"two devices with {count:,} entities", count)
-    pair = Pair.made(setting.folder / "partition", count, setting.done)
+    pair = Pair.made(setting.folder / f"partition-{turn}", count, setting.done)
     pair.meet()
     for side, home in enumerate((pair.a, pair.b)):
         with home.journal.transaction(clock.now(), HIGH) as tx:
@@ -320,14 +352,8 @@ def partition(setting: Setting) -> list[Figure]:
     took = pair.meet(lambda done: setting.done(done - before)).seconds
     both = min(_with_both_values(home.journal.snapshot(), conflicts) for home in (pair.a, pair.b))
     pair.close()
-    name = f"two ways, {edits:,} edits a side, {conflicts} conflicts"
-    figures = [Figure(f"{name}: both values kept", both, "", conflicts, "conflicts", at_least(1))]
-    for other in peer.installed():
-        setting.doing(f"{other}, {edits:,} edits a side")
-        beside = peer.measured(other, "partition", count, edits, conflicts)
-        goal = at_most(1.3) if other == "loro" else None
-        figures.append(Figure(name, took, "s", beside.seconds, f"{other}, one value kept", goal))
-    return figures if len(figures) > 1 else [*figures, Figure(name, took, "s")]
+    shutil.rmtree(pair.folder)
+    return took, both
 
 
 def _with_both_values(snapshot: Snapshot, conflicts: int) -> int:

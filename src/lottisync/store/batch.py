@@ -4,9 +4,12 @@ An import or a first round fills thousands of rows that are alike: each is new h
 deletion. What follows from such a version, its columns, hash, component and place in the chain, is computed for all
 of them together, one pass for each. SQLite takes the rows as they come out of these passes.
 
-Two paths that write one table must be one law. So this one is narrow. It takes a batch only whole, and only if
-nothing in it is unusual: no id twice, no row that is here already, no link, no unknown type, nothing in quarantine, no
-news of this store's own host. Everything else goes the way of a single version, in `lottisync.store.merge` or
+Edits are alike, too, where what is here is plain and their writer had seen all of it (`lottisync.entities.edit`). They
+take the place of rows, and what they replaced becomes history.
+
+Two paths that write one table must be one law. So this one is narrow. It takes rows only if nothing about them is
+unusual: no id twice, no link, no unknown type, nothing in quarantine, no news of this store's own host; what is new
+only if none of the batch is here. Everything else goes the way of a single version, in `lottisync.store.merge` or
 `transaction`. The checks are the same on both ways (`lottisync.entities.batch`). A test feeds both paths the same
 batches and compares every table.
 """

@@ -265,7 +265,7 @@ class Rows(Reader):
         plain = not registers.siblings and DELETED_AT not in registers
         clean = not plain and not version.adds_to_digest(after)
         columns: tuple[str | None, ...] = ()
-        if before and lasting_columns_are_kept(storage.described, before.registers.raw, registers.raw):
+        if row and before and lasting_columns_are_kept(storage.described, before.registers.raw, registers.raw):
             statement = storage.statements.refresh
         else:
             columns = lasting_columns(storage.described, after)

@@ -20,6 +20,8 @@ from lottisync.sync.off_loop import Caller
 from lottisync.sync.usable import UsableStores
 from lottisync.sync.verification import Verification
 
+LOOK_SECONDS = 2.0
+"""How often the stores are looked at without a bell. These looks are most of what an idle daemon costs."""
 Committed = Callable[[dict[str, ChangeToken], Mapping[str, ChangeToken]], Awaitable[None]]
 """Called with the stores' change tokens as they are, and as they were at the last look."""
 
@@ -58,7 +60,8 @@ class Commits:
     async def watch(self, bell: Bell) -> None:
         """Until cancelled."""
         while True:
-            with anyio.move_on_after(FALLBACK_SECONDS):
+            comparing = any(connection.status.comparing for connection in self._connections.values())
+            with anyio.move_on_after(FALLBACK_SECONDS if comparing else LOOK_SECONDS):
                 await anyio.wait_readable(bell)
             bell.clear()
             try:
