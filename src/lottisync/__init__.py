@@ -13,8 +13,9 @@
     Problem                an error that a person can act on
 
 docs/library.md and docs/conversation.md teach them. Within a major version these names stay what they are, and so do
-the public members of these classes, the fields of events, and whatever else the two pages use. New kinds of events may
-come, so a program passes over those that it does not know. Everything else in the package may change with any release.
+the public members of these classes, the fields of events, `port` and `peers` of what `syncing` gives, and whatever else
+the two pages use. New kinds of events may come, so a program passes over those that it does not know. Everything else
+in the package may change with any release.
 """
 
 from importlib import import_module

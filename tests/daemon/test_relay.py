@@ -1,6 +1,7 @@
 """The daemons of two devices that are never up at the same time, and `relay`, on a real server."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import lottisync as ls
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.device.home import Home
-from lottisync.relay import setting, tables
+from lottisync.relay import setting
 from lottisync.relay.circle import Circle
 from lottisync.relay.jetstream import JetStream
 
@@ -120,8 +121,8 @@ COOKBOOK = ls.schema("cookbook", [ls.EntityType("recipe", Recipe)])
 def test_relay_43_a_program_s_own_store_travels_like_ours(tmp_path: Path, server: Server) -> None:
     """RELAY-43: two programs on the library, whose homes the daemon brings to the relay; they are never up together."""
     devices = [ls.open(tmp_path / name, name=name, schemas=[COOKBOOK]) for name in ("laptop", "phone")]
-    devices[0].space.add_local_tables(tables.TABLES)  # as the command does that sets a relay
-    setting.write(devices[0].space, server.url, bytes(range(16)), clock.now())
+    with closing(TaskHome.open(devices[0].path)) as home:  # as the command does that sets a relay
+        setting.write(home.space, server.url, bytes(range(16)), clock.now())
     introduced(*devices)
     with devices[0].write("cookbook", ls.HIGH) as tx:
         soup = tx.add(Recipe(title="Soup"))

@@ -6,6 +6,7 @@ and every error must be the same.
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ from lottisync.protocol import message as m
 from lottisync.store.merge import Merge
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
+from lottisync.store.write_buffer import GATHERED_ROWS, HISTORY_PER_FIELD
 from lottisync.sync.agreement import Agreement
 from lottisync.sync.incoming import Incoming, Unacceptable
 
@@ -258,26 +260,56 @@ def test_store_91_what_is_written_by_column_is_as_if_it_was_written_one_by_one(
 ) -> None:
     """STORE-91: also where an id is there already, comes twice, or cannot be written."""
 
-    def write(tx: Transaction) -> None:
-        tx.put_all([*many, *odd], precedence=precedence)
-        tx.put("t0", "task", {"title": "After it"})
+    def write(put_all: PutAll) -> Callable[[Transaction], None]:
+        def act(tx: Transaction) -> None:
+            put_all(tx, [*many, *odd], precedence)
+            tx.put("t0", "task", {"title": "After it"})
 
-    assert outcome(BY_COLUMN, stores[which], write, transaction) == outcome(SINGLY, stores[which], write, transaction)
+        return act
+
+    assert written(write, together, stores[which], transaction) == written(write, singly, stores[which], transaction)
 
 
-to_edit = st.lists(
-    st.tuples(st.sampled_from(IDS[:20]), st.sampled_from(["2026-01-01T00:00:00.000Z", "x", 1, None])),
-    min_size=2,
-    unique_by=lambda each: each[0],
+Entry = tuple[str, str, Mapping[str, Any]]
+PutAll = Callable[[Transaction, list[Entry], int | None], None]
+
+
+def together(tx: Transaction, some: list[Entry], precedence: int | None = None) -> None:
+    tx.put_all(some, precedence=precedence)
+
+
+def singly(tx: Transaction, some: list[Entry], precedence: int | None = None) -> None:
+    for each in some:
+        tx.put(*each, precedence=precedence)
+
+
+def written(
+    act: Callable[[PutAll], Callable[[Transaction], None]], put_all: PutAll, store: Store, precedence: int
+) -> object:
+    return outcome(BY_COLUMN, store, act(put_all), precedence)
+
+
+MADE = "2026-01-01T00:00:00.000Z"
+usual_edits = st.dictionaries(
+    st.sampled_from(["title", "n", "labels", "labels/x", "createdAt"]),
+    st.sampled_from(["", "word", 1, 1.5, None, MADE]),
+    min_size=1,
+    max_size=3,
 )
+to_edit = st.lists(st.sampled_from(IDS[:20]), min_size=2, unique=True)
 
 
-@FEWER
+@settings(FEWER, max_examples=settings().max_examples)
 @given(
     which=st.integers(0, 1),
     before=to_edit,
-    received=st.lists(plain_entities, max_size=2),
-    edits=st.lists(st.lists(usual | fields, min_size=20, max_size=20), min_size=1, max_size=3),
+    created=st.just([MADE] * 20) | st.lists(st.sampled_from([MADE, "x", 1, None]), min_size=20, max_size=20),
+    received=st.just([]) | st.lists(plain_entities, max_size=2),
+    rounds=st.lists(
+        st.lists(usual_edits, min_size=20, max_size=20) | st.lists(usual | fields, min_size=20, max_size=20),
+        min_size=1,
+        max_size=3,
+    ),
     odd=st.just([]) | st.lists(writes, max_size=2),
     at=st.integers(0, 9),
     precedence=st.sampled_from([None, LOW, HIGH]),
@@ -286,10 +318,11 @@ to_edit = st.lists(
 def test_store_91_what_is_edited_by_column_is_as_if_it_was_edited_one_by_one(
     stores: list[Store],
     which: int,
-    before: list[tuple[str, Any]],
+    before: list[str],
+    created: list[Any],
     received: list[Entity],
-    edits: list[list[Mapping[str, Any]]],
-    odd: list[tuple[str, str, Mapping[str, Any]]],
+    rounds: list[list[Mapping[str, Any]]],
+    odd: list[Entry],
     at: int,
     precedence: int | None,
     transaction: int,
@@ -298,53 +331,64 @@ def test_store_91_what_is_edited_by_column_is_as_if_it_was_edited_one_by_one(
     store = stores[which]
     receive = receiving(store, [list(map(version.close, received))], Host("f" * 16))
 
-    def write(tx: Transaction) -> None:
-        tx.put_all([(ident, "entry", {"title": "", "createdAt": made}) for ident, made in before])
-        if received:
-            receive(tx)
-        for each in edits:
-            some = [(ident, "entry", fields) for (ident, _), fields in zip(before, each, strict=False)]
-            tx.put_all([*some[:at], *odd, *some[at:]], precedence=precedence)
+    def write(put_all: PutAll) -> Callable[[Transaction], None]:
+        def act(tx: Transaction) -> None:
+            made = [
+                (ident, "entry", {"title": "", "createdAt": at}) for ident, at in zip(before, created, strict=False)
+            ]
+            tx.put_all([*made])
+            if received:
+                receive(tx)
+            for each in rounds:
+                tx.finish()
+                some: list[Entry] = [(ident, "entry", edit) for ident, edit in zip(before, each, strict=False)]
+                put_all(tx, [*some[:at], *odd, *some[at:]], precedence)
 
-    assert outcome(BY_COLUMN, store, write, transaction) == outcome(SINGLY, store, write, transaction)
+        return act
+
+    assert written(write, together, store, transaction) == written(write, singly, store, transaction)
 
 
-@pytest.mark.parametrize(
-    "unlike",
-    ["another type", "an id twice", "a deletion", "too large", "damaged", "in conflict", "waiting"],
-)
-def test_store_91_an_edit_that_is_not_usual_among_others(stores: list[Store], unlike: str) -> None:
+UNLIKE = ["nothing", "another type", "an id twice", "a deletion", "too large", "damaged", "in conflict", "waiting"]
+
+
+@pytest.mark.parametrize("unlike", UNLIKE)
+def test_store_91_an_edit_among_others(stores: list[Store], unlike: str) -> None:
     """STORE-91."""
-    made = "2026-01-01T00:00:00.000Z"
 
-    def write(tx: Transaction) -> None:
-        tx.put_all([(f"u{n}", "entry", {"title": "a", "createdAt": made}) for n in range(12)])
-        tx.finish()
-        if unlike == "damaged":
-            damage = """replace(serialized, '"title":"a"', '"title":"c"')"""
-            tx.execute(f"update journal_entities set serialized = {damage} where id = 'u5'")
-        if unlike == "in conflict":
-            tx.put("u5", "entry", {"title": "b"}, seen={})
+    def write(put_all: PutAll) -> Callable[[Transaction], None]:
+        def act(tx: Transaction) -> None:
+            tx.put_all([(f"u{n}", "entry", {"title": "a", "createdAt": MADE}) for n in range(12)])
             tx.finish()
-        if unlike == "waiting":
-            tx.put("u5", "entry", {"title": "b"})
-        edits: dict[str, tuple[str, dict[str, Any]]] = {f"u{n}": ("entry", {"title": f"edited {n}"}) for n in range(12)}
-        if unlike == "another type":
-            edits["u5"] = ("task", {"title": "b"})
-        if unlike == "a deletion":
-            edits["u5"] = ("entry", {"title": "b", "deletedAt": None})
-        if unlike == "too large":
-            edits["u5"] = ("entry", {"note": "x" * (MAX_DOCUMENT - 20)})
-        some = [(ident, *each) for ident, each in edits.items()]
-        tx.put_all([*some, *(some[5:6] if unlike == "an id twice" else [])])
+            if unlike == "damaged":
+                damage = """replace(serialized, '"title":"a"', '"title":"c"')"""
+                tx.execute(f"update journal_entities set serialized = {damage} where id = 'u5'")
+            if unlike == "in conflict":
+                tx.put("u5", "entry", {"title": "b"}, seen={})
+                tx.finish()
+            if unlike == "waiting":
+                tx.put("u5", "entry", {"title": "b"})
+            edits: dict[str, tuple[str, dict[str, Any]]] = {
+                f"u{n}": ("entry", {"title": f"edited {n}"}) for n in range(12)
+            }
+            if unlike == "another type":
+                edits["u5"] = ("task", {"title": "b"})
+            if unlike == "a deletion":
+                edits["u5"] = ("entry", {"title": "b", "deletedAt": None})
+            if unlike == "too large":
+                edits["u5"] = ("entry", {"note": "x" * (MAX_DOCUMENT - 20)})
+            some: list[Entry] = [(ident, *each) for ident, each in edits.items()]
+            put_all(tx, [*some, *(some[5:6] if unlike == "an id twice" else [])], LOW)
+            tx.put("u1", "entry", {"title": "After it"})
 
-    store = stores[1]
-    assert outcome(BY_COLUMN, store, write, HIGH) == outcome(SINGLY, store, write, HIGH)
+        return act
+
+    assert written(write, together, stores[1], HIGH) == written(write, singly, stores[1], HIGH)
 
 
 def test_usual_edits_are_not_written_one_by_one(stores: list[Store]) -> None:
     """One by one they take half as long again."""
-    singly: list[str] = []
+    apart: list[str] = []
 
     def write(tx: Transaction) -> None:
         for title in ("a", "b"):
@@ -353,9 +397,22 @@ def test_usual_edits_are_not_written_one_by_one(stores: list[Store]) -> None:
         tx.put_all([("u0", "entry", {"createdAt": "2027"})])
 
     def counted(tx: Transaction, entity_id: str, *rest: Any, **more: Any) -> None:
-        singly.append(entity_id)
+        apart.append(entity_id)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Transaction, "put", counted)
         outcome(BY_COLUMN, stores[0], write, HIGH)
-    assert singly == ["u0"]
+    assert apart == ["u0"]
+
+
+def test_the_history_of_many_edits_by_column_is_kept_short_meanwhile(tmp_path: Path) -> None:
+    """STORE-16: what is to be looked through when the transaction ends stays little."""
+    store = new_store(tmp_path)
+    with store.transaction(NOON, HIGH) as tx:
+        tx.put_all([(f"u{n}", "entry", {"title": "a", "createdAt": MADE}) for n in range(200)])
+        for number in range(150):
+            tx.put_all([(f"u{n}", "entry", {"title": str(number), "n": number}) for n in range(200)])
+            assert len(tx._buffer._overwritten) < GATHERED_ROWS
+    with store.reading() as reader:
+        assert len(reader.overwritten("u7")) == 2 * HISTORY_PER_FIELD
+    store.close()

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
+from tests.support import rounds
 from tests.support.engines import connected, engine_of, faults, introduce, running
 from tests.support.household import Member, in_step, until
 
@@ -15,6 +16,7 @@ from lottisync.store import damage, doorbell, mending
 from lottisync.store.doorbell import Bell
 from lottisync.sync import scrub, verification
 from lottisync.sync.comparisons import UNASKED_COMPARISONS, Verified
+from lottisync.sync.conversation import Conversation
 from lottisync.sync.event import Diverged
 from lottisync.sync.exchange import Exchange
 from lottisync.sync.local_state import own_summary
@@ -343,6 +345,50 @@ async def test_sync_7_a_digest_that_differs_is_found_mended_and_said(members: li
         assert ("diverged", "journal differs from device 2 although both know the same") in a.reports
         assert a.title("t3") == b.title("t3") == "Milk 3"
         assert faults(a, b) == []
+
+
+def differing(a: Member, b: Member) -> None:
+    """The two hold the same, and then a row differs on `b` behind a hash that fits it."""
+    a.put("t3", "Milk 3")
+    rounds.send(a.stores["journal"], b.stores["journal"])
+    with b.stores["journal"].transaction(b.now, HIGH) as tx:
+        made = tx.entity("t3")
+        assert made is not None
+        writes = made.registers["title"]
+        registers = {**made.registers, "title": (writes[0]._replace(value=b'"Beer 3"'),)}
+        tx.replace(Entity(made.id, made.type, made.clock, Registers.of(registers)))
+
+
+async def test_mend_9_what_both_sides_want_is_compared_once(
+    members: list[Member],
+) -> None:
+    """MEND-9: one side asks, the other suspects the store. A second comparison would say that nothing was mended."""
+    leading, asking = sorted(members, key=lambda member: member.device)
+    differing(leading, asking)
+    ends = [
+        Conversation(
+            device=member.device,
+            boot=bytes(16),
+            stores={"journal": member.stores["journal"]},
+            strangers=lambda tx, hosts: None,
+            dialled=member is asking,
+            now=member.now,
+        )
+        for member in (leading, asking)
+    ]
+    ends[1].verify("journal")
+    moved = True
+    while moved:
+        moved = False
+        for said, heard in (ends, reversed(ends)):
+            while frame := said.data_to_send():
+                heard.receive(frame, leading.now)
+                moved = True
+    verified = ends[1].verified["journal"]
+    for end in ends:
+        end.release()
+    assert (verified.equal, verified.mended) == (True, 1)
+    assert leading.title("t3") == asking.title("t3")
 
 
 async def test_mend_13_a_peer_that_lies_about_its_digest_is_not_compared_with_for_ever(members: list[Member]) -> None:

@@ -22,11 +22,8 @@ def verify(source: Replica, target: Replica, store: str, now: int) -> tuple[bool
         for number, replica in enumerate((source, target))
     ]
     try:
-        mended = 0
-        for end in ends:
-            found = _verified(end, ends, store, now)
-            mended += found.mended
-        return found.equal, mended
+        found = [_verified(end, ends, store, now) for end in ends]
+        return all(each.equal for each in found), sum(each.mended for each in found)
     finally:
         for end in ends:
             end.release()

@@ -46,8 +46,8 @@ create table if not exists clock_differences (device text primary key, off integ
 """Why each device was away when it was tried last, how far its clock was from ours, and where this one's program
 listens (`lottisync.device.peers`)."""
 LOCAL_TABLES = PEERS + STATEMENTS + INVITATIONS + ABSENCES
-"""True for this device only, so they do not replicate. What lies above a device adds tables of its own here: the engine
-(`lottisync.sync.verification_request`) and the relay (`lottisync.relay.tables`)."""
+"""True for this device only, so they do not replicate. A program adds the tables of what lies above a device, such as
+`lottisync.relay.tables`."""
 
 SPACE = schema(
     "space",

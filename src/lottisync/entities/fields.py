@@ -1,4 +1,4 @@
-"""The fields of many first writes at once, column by column (docs/specs/03-entities.md, sections 2 and 3).
+"""The fields of many writes at once, column by column (docs/specs/03-entities.md, sections 2 and 3).
 
 An import mostly names the same fields in every entity. Then each field is a column: what types its values have is one
 loop of C, and so are the documents, which are written without a dictionary for each. Looked at value by value, this is

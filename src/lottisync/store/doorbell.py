@@ -5,8 +5,8 @@ one byte into each. A pipe without a reader belongs to a process that is gone, a
 pipe is a bell that rings already. (A socket would do the same, but its path may have 107 bytes only;
 watching the write-ahead log needs a library per system and tells of checkpoints, too.)
 
-The bell is a hint: it carries nothing, and a lost one costs at most the `FALLBACK_SECONDS` after
-which a listener looks at SQLite's own change counter, which also shows what other tools committed.
+The bell is a hint: it carries nothing, and a lost one costs at most the time after which a listener looks at SQLite's
+own change counter, which also shows what other tools committed (`FALLBACK_SECONDS`, unless it has its own).
 """
 
 import contextlib

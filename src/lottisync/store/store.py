@@ -120,12 +120,6 @@ class Store:
         identity = file_identity(file) if detect == "early" else None
         return Store(file, schema, connection, mint, vfs, identity, position=position)
 
-    def add_local_tables(self, definitions: str) -> None:
-        """Make local tables that the schema does not name, where they are not there yet: a part of a program that lies
-        above the schema keeps its own in the file."""
-        with self._turn, explained(self.file):
-            description.add_local_tables(self._connection, definitions)
-
     def settle(self, now: int) -> None:
         """Look now whether this file is a copy, not at the first write."""
         if self._file_identity is not None:

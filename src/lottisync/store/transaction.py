@@ -88,31 +88,40 @@ class Transaction(Merge):
 
     def put_all(self, entities: Iterable[tuple[str, str, Mapping[str, Any]]], *, precedence: int | None = None) -> None:
         """`put` each of (id, type, fields), many at once where all of them are new here, or all are here already."""
-        allowed = self._allowed(precedence)
         remaining = iter(entities)
         while some := list(islice(remaining, batch.TOGETHER)):
-            if len(some) <= batch.FEW or not self._put_together(some, allowed):
+            if len(some) <= batch.FEW or not self._put_together(some, precedence):
                 for entity_id, type_name, fields in some:
                     self.put(entity_id, type_name, fields, precedence=precedence)
 
-    def _put_together(self, entities: list[tuple[str, str, Mapping[str, Any]]], precedence: int) -> bool:
+    def _put_together(self, entities: list[tuple[str, str, Mapping[str, Any]]], precedence: int | None) -> bool:
         """One write each, column by column. False, and nothing is written, if anything about them is unusual, or
         wrong."""
+        try:
+            allowed, readings = self._allowed(precedence), hlc.ticks(self._clock, self.now, len(entities))
+        except (LocalError, hlc.HlcError):
+            return False
         fields = _fields(entities)
         if fields is None or max(map(len, fields.documents)) > version.MAX_DOCUMENT:
             return False
         ids, types, _ = zip(*entities, strict=True)
         present = self._load(ids)
         if present:
-            return self._put_edits(ids, types, fields.documents, present, precedence)
-        return self._put_new(ids, types, fields, precedence)
+            return self._put_edits(ids, types, fields.documents, present, allowed, readings)
+        return self._put_new(ids, types, fields, allowed, readings)
 
-    def _put_new(self, ids: Sequence[str], types: Sequence[str], fields: Fields, precedence: int) -> bool:
+    def _put_new(
+        self,
+        ids: Sequence[str],
+        types: Sequence[str],
+        fields: Fields,
+        precedence: int,
+        readings: Sequence[tuple[int, int]],
+    ) -> bool:
         if self._forgotten != {} and any(map(self._begins_from, ids)):
             return False
         if not self._takes(ids, types):
             return False
-        readings = hlc.ticks(self._clock, self.now, len(ids))
         counters = range(self._counter + 1, self._counter + len(ids) + 1)
         columns = batch.first(ids, types, precedence, readings, self._host, counters, fields.documents)
         millis = [millis for millis, _ in readings]
@@ -128,11 +137,11 @@ class Transaction(Merge):
         documents: Sequence[bytes],
         present: Mapping[str, Row],
         precedence: int,
+        readings: Sequence[tuple[int, int]],
     ) -> bool:
         rows = self._editable([present[ident] for ident in dict.fromkeys(ids) if ident in present])
         if [(row.version.id, row.version.type) for row in rows] != list(zip(ids, types, strict=True)):
             return False
-        readings = hlc.ticks(self._clock, self.now, len(ids))
         stamps = [
             Stamp(precedence, millis, ticks, self._host, counter)
             for counter, (millis, ticks) in enumerate(readings, self._counter + 1)
@@ -258,7 +267,7 @@ class Transaction(Merge):
 
 
 def _fields(entities: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Fields | None:
-    """The fields of first writes; None unless all of them can be written, and none is a deletion."""
+    """The fields of many writes; None unless all of them can be written, and none is a deletion."""
     try:
         version.validated_names([ident for ident, _, _ in entities], [type_name for _, type_name, _ in entities])
         found = fields_of([fields for _, _, fields in entities])

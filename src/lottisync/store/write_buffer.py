@@ -32,7 +32,7 @@ class WriteBuffer:
         self._connection = connection
         self._rows: dict[str, list[Values]] = {statement: [] for statement in first}
         self._entities: set[str] = set()
-        self._overwritten: list[tuple[str, str]] = []
+        self._overwritten: set[tuple[str, str]] = set()
         self._host, self._counter, self._values = 0, 0, bytearray()
 
     def holds(self, entity_id: str) -> bool:
@@ -65,11 +65,13 @@ class WriteBuffer:
     def overwritten(self, entity_id: str, path: str, rows: Iterable[Values]) -> None:
         """Rows of the history of one field, of which only so many are kept."""
         self._rows.setdefault(KEEP_WRITE, []).extend(rows)
-        self._overwritten.append((entity_id, path))
+        self._overwritten.add((entity_id, path))
 
     def overwritten_more(self, fields: Iterable[tuple[str, str]]) -> None:
         """Fields (entity, path) of whose history more was kept."""
-        self._overwritten += fields
+        self._overwritten.update(fields)
+        if len(self._overwritten) >= GATHERED_ROWS:
+            self.flush()
 
     def flush(self) -> None:
         for statement, rows in self._rows.items():

@@ -93,10 +93,12 @@ class Comparisons:
         """Begin what is wanted, as soon as the two have agreed on it."""
         for name in sorted(self.wanted):
             if name not in self._running and agreed(name):
-                self.wanted.discard(name)
                 self.due.append(self._begun(name).opening())
 
     def _begun(self, name: str) -> RangeComparison:
+        """A comparison that begins now, and so is the one that is wanted, no matter which side began it."""
+        self.wanted.discard(name)
+
         def progress(done: int, of: int) -> None:
             self._status.comparing = {**self._status.comparing, name: (done, of)}
 

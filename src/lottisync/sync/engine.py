@@ -220,7 +220,6 @@ class Engine:
     async def run(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
         """Until cancelled. Reports the port once it listens. Raises `Problem` if it cannot listen."""
         await self._call(self._usable.look)
-        await self._call(self._verification.prepare)
         await self._call(lambda: bind_hosts(self._stores, self._key, self._clock()))
         await self._load_roster()
         listener = await self._open_listener()

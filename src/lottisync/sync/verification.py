@@ -19,7 +19,7 @@ from lottisync.sync.connection import Connection
 from lottisync.sync.local_state import own_summary
 from lottisync.sync.off_loop import Caller
 from lottisync.sync.scrub import Scrub
-from lottisync.sync.verification_request import OPEN, TABLE, Request, State, requests, withdraw
+from lottisync.sync.verification_request import OPEN, Request, State, is_kept, requests, withdraw
 
 TRIES = 5
 """How often two stores are compared that go on being written to, before it is said that they could not be."""
@@ -47,14 +47,11 @@ class Verification:
         self._bells = self._space.file.parent / "bells"
         self._clock, self._report = clock, report
         self._news = anyio.Event()
-        self._requested = False
+        self._kept = self._requested = False
+        """Whether there is a table of requests, and any in it."""
         self._running: dict[tuple[str, str], Connection] = {}
         self._tries: dict[tuple[str, str], int] = {}
         self._suspected: dict[str, frozenset[str]] = {}
-
-    def prepare(self) -> None:
-        """Make the table of the requests, where it is not there yet. Called before anything else."""
-        self._space.add_local_tables(TABLE)
 
     def look(self) -> None:
         """Something may have moved: a request, a connection, a comparison. Mostly there is nothing to compare."""
@@ -63,7 +60,8 @@ class Verification:
 
     def look_for_requests(self, space: Reader) -> None:
         """Look whether there are requests. Called by each reader of `space` after a commit."""
-        self._requested = bool(space.local("select exists (select 1 from verifications)")[0][0])
+        self._kept = self._kept or is_kept(space)
+        self._requested = self._kept and bool(space.local("select exists (select 1 from verifications)")[0][0])
 
     async def run(self) -> None:
         failing = False
@@ -137,8 +135,9 @@ class Verification:
         return State.COMPARING if same else State.WAITING
 
     def _living_requests(self) -> list[Request]:
-        found = requests(self._space)
-        self._requested = bool(found)
+        with self._space.reading() as reader:
+            self.look_for_requests(reader)
+        found = requests(self._space) if self._requested else []
         dead = {request.bell for request in found if not doorbell.listening(self._bells, request.bell)}
         if dead:
             withdraw(self._space, dead, self._clock())
@@ -166,7 +165,7 @@ class Verification:
         }
         if not comparing:
             return
-        asked = {(request.device, request.store) for request in requests(self._space)}
+        asked = {(request.device, request.store) for request in requests(self._space)} if self._kept else set()
         for (device, store), (done, total) in comparing.items():
             if (device, store) in asked:
                 self._write(device, store, "done = ?3, total = ?4", done, total)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
+from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
 TABLE = """
@@ -70,6 +71,12 @@ def ask(space: Store, bell: str, wanted: Iterable[tuple[str, str]], now: int) ->
                 (bell, device, store, State.ASKED),
             )
         tx.changed = True
+
+
+def is_kept(space: Reader) -> bool:
+    """Whether there is a table of requests. A home that a program on the library has made has none until a command
+    opens it that may ask."""
+    return bool(space.local("select exists (select 1 from sqlite_schema where name = 'verifications')")[0][0])
 
 
 def requests(space: Store, bell: str | None = None) -> list[Request]:
