@@ -87,7 +87,7 @@ def main() -> int:
         page, chosen = report.MILLION, {"million": million.million}
     runs: dict[tuple[str, str], list[Figure]] = {}
     curves: dict[str, list[Curve]] = {}
-    loads = [machine.load()]
+    loads, paces = [machine.load()], list[float]()
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         sizes = QUICK if options.quick else FULL
@@ -98,6 +98,7 @@ def main() -> int:
             with tempfile.TemporaryDirectory(prefix="lottisync-bench-") as folder:
                 setting = Setting(Path(folder), sizes, progress, bar)
                 for name, bench in chosen.items():
+                    paces.append(machine.pace())
                     found = bench(setting)
                     if isinstance(found, tuple):
                         found, curves[name] = found
@@ -115,7 +116,7 @@ def main() -> int:
     if (refused := machine.refusal(loads)) is not None:
         Console(stderr=True).print(refused)
         return 1
-    report.write(page, figures, curves)
+    report.write(page, figures, curves, paces)
     return 0
 
 

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 LOOK_SECONDS = 3.0
+PIECE = 2_000_000
 QUIET = 0.15
 """The share of all cores that others may take while nothing is measured."""
 
@@ -31,6 +32,15 @@ def load() -> float:
     time.sleep(LOOK_SECONDS)
     idle, total = (after - was for after, was in zip(_ticks(), before, strict=True))
     return 1 - idle / max(total, 1)
+
+
+def pace() -> float:
+    """Milliseconds that the same piece of work takes now. On a machine that is shared it changes, and with it all that
+    is measured."""
+    began = time.perf_counter()
+    for number in range(PIECE):
+        _ = number
+    return (time.perf_counter() - began) * 1e3
 
 
 def _ticks() -> tuple[int, int]:

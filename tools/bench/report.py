@@ -18,8 +18,8 @@ INTRODUCTIONS = {
     ALL: """# Benchmarks
 
 Written by `make bench`, on a quiet machine only. Compare ratios, not seconds: what stands beside was measured in the
-same run. Everything is run several times; a row is the run in the middle, and says the least and the greatest of what
-is judged. Records have 15 fields and about 400 bytes; WAL, `synchronous=FULL`.
+same run, and what takes long in turns with it. Everything is run several times; a row is the run in the middle, and
+says the least and the greatest of what is judged. Records have 15 fields and about 400 bytes; WAL, `synchronous=FULL`.
 
 - *Bare SQLite*: every row ready made, inserted by one prepared statement a row into the same tables with the same
   indexes, the chain's values of a commit together, on a connection that is as durable. It looks up, checks, encodes and
@@ -72,11 +72,15 @@ def draw(curves: dict[str, list[Curve]]) -> list[str]:
     return shown
 
 
-def write(page: str, figures: list[Figure], curves: dict[str, list[Curve]]) -> None:
+def write(page: str, figures: list[Figure], curves: dict[str, list[Curve]], paces: list[float]) -> None:
+    """`paces` are how many milliseconds the same piece of work took before each bench."""
     lines = [f"| {' | '.join(HEAD)} |", "|---|---|---|---|---|---|"]
     lines += [f"| {' | '.join(figure.cells())} |" for figure in figures]
-    machine = textwrap.fill(f"{os.cpu_count()} cores, {interpreter.described()}.", 120)
-    text = INTRODUCTIONS[page] + "\n".join(lines) + f"\n\n{machine}\n"
+    machine = (
+        f"{os.cpu_count()} cores, {interpreter.described()}. Before each bench the same loop was run: it took"
+        f" {min(paces):.0f} to {max(paces):.0f} ms, so fast and so slow was the machine."
+    )
+    text = INTRODUCTIONS[page] + "\n".join(lines) + f"\n\n{textwrap.fill(machine, 120)}\n"
     text += "".join(draw(curves))
     if page == ALL and (FOLDER / MILLION).exists():
         text += f"\nOf a million entities: [{MILLION}]({MILLION}).\n"
