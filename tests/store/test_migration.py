@@ -52,7 +52,7 @@ def test_a_file_of_format_0_is_led_through_every_step_and_its_copy_kept(tmp_path
 def test_of_two_programs_that_open_the_file_at_once_one_leads_it_on(tmp_path: Path) -> None:
     """STORE-19: the other waits, finds it done, and leaves the backup of the file as it was alone."""
     file = synthetic(tmp_path)
-    coming = threading.Event()
+    coming, led_on = threading.Event(), threading.Event()
     copies: list[Path | None] = []
 
     def add_colour_slowly(connection: apsw.Connection) -> None:
@@ -60,18 +60,25 @@ def test_of_two_programs_that_open_the_file_at_once_one_leads_it_on(tmp_path: Pa
         other.start()
         assert coming.wait(BOUND_SECONDS)
 
+    def waits(tries: int) -> bool:
+        coming.set()
+        return led_on.wait(BOUND_SECONDS)
+
     def second() -> None:
         connection = apsw.Connection(str(file))
-        connection.set_busy_timeout(int(BOUND_SECONDS * 1000))
+        connection.set_busy_handler(waits)
         assert connection.pragma("user_version") == 0, "the first has not committed"
-        coming.set()
-        copies.append(upgrade(connection, file, 1, {0: add_colour}))
-        connection.close()
+        try:
+            copies.append(upgrade(connection, file, 1, {0: add_colour}))
+        finally:
+            coming.set()
+            connection.close()
 
     other = threading.Thread(target=second)
     connection = apsw.Connection(str(file))
     connection.pragma("journal_mode", "wal")
     copies.append(upgrade(connection, file, 1, {0: add_colour_slowly}))
+    led_on.set()
     other.join(BOUND_SECONDS)
     connection.close()
     copy = file.with_name("old.sqlite.format-0.backup")
