@@ -437,6 +437,17 @@ def test_each_large_class_is_on_the_architecture_page_with_its_one_idea() -> Non
     assert set(re.findall(r"`(\w+\.\w+\.[A-Z]\w+)`", answer)) == large
 
 
+def test_each_formula_of_a_specification_begins_a_line() -> None:
+    """C-10: wrapped like prose, two definitions stand in one line, and nobody can tell where the first one ends."""
+    strays = [
+        f"{file.name}:{number}: {line.strip()}"
+        for file in (ROOT / "docs" / "specs").glob("*.md")
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if line.startswith("    ") and len(re.findall(r"(?:^|\s)[A-Za-z]+ *= ", line)) > 1
+    ]
+    assert strays == []
+
+
 def test_the_ten_questions_are_answered_by_paragraphs_of_the_architecture_page() -> None:
     """C-10: a question whose paragraph is gone, or is called otherwise, has no answer any more."""
     page = (ROOT / "docs" / "specs" / "00-architecture.md").read_text()
