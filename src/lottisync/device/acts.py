@@ -220,7 +220,7 @@ def _owners(reader: Reader, idents: list[str]) -> dict[str, str | None]:
 
 
 def _values(said: str) -> set[str]:
-    """The names in the sentence of an act, as those of labels are."""
+    """The names in the sentence of an act: what it says of itself, apart from what it was done to."""
     held = said.arguments.values() if isinstance(said, Sentence) else ()
     return {name for value in held for name in str(value).split(", ")}
 

@@ -1,11 +1,11 @@
 """What the actions of this product have in common: tasks, categories, fields, members of a set, creations.
 
-Each tool is one class in one file of `lottisync.journal.actions`. It is an `TaskAction` of the confirmation engine
+Each tool is one class in one file of `lottisync.journal.actions`. It is an `Action` of the confirmation engine
 (`lottisync.review.action`), and its arguments at once: read from a model's call, kept as they are, and written from.
 
-    Action      about a task: categories, summaries, one write with its receipt
-    Field       one register of the task gets a value
-    Batch       several actions in one call
+    TaskAction     about a task: categories, summaries, one write with its receipt
+    TaskField      one register of the task gets a value
+    ActionBatch    several actions in one call
 """
 
 from collections.abc import Mapping, Sequence
