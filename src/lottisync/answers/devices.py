@@ -230,7 +230,7 @@ class CodeShown(msgspec.Struct, frozen=True, rename="camel"):
 
     code: str
     port: int
-    expires_at: Instant
+    until: Instant
 
 
 class InvitationShown(msgspec.Struct, frozen=True, rename="camel"):
@@ -239,7 +239,7 @@ class InvitationShown(msgspec.Struct, frozen=True, rename="camel"):
     number: int
     uri: str
     port: int
-    expires_at: Instant
+    until: Instant
 
 
 class PairedWith(msgspec.Struct, frozen=True, rename="camel"):
