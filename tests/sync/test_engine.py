@@ -33,8 +33,9 @@ from lottisync.net.address import Address
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame
+from lottisync.store import doorbell
 from lottisync.store.instant import iso
-from lottisync.sync import dialling, trust
+from lottisync.sync import commits, dialling, trust
 from lottisync.sync.engine import Engine, Listen
 from lottisync.sync.event import OverAllowance
 from lottisync.sync.meeting import MAX_STRANGERS
@@ -52,6 +53,17 @@ def anyio_backend() -> str:
 
 def peer(engine: Engine, member: Member) -> PeerState:
     return engine.peers[member.device]
+
+
+async def test_a_commit_whose_bell_is_lost_is_noticed_at_the_next_look(
+    members: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = members
+    monkeypatch.setattr(commits, "LOOK_SECONDS", 0.01)
+    async with connected(a, b, tasks=1):
+        monkeypatch.setattr(doorbell, "ring", lambda bells: None)
+        a.put("t0", "Without a bell")
+        await until(lambda: b.title("t0") == "Without a bell")
 
 
 async def test_sync_35_two_engines_find_each_other_by_a_remembered_address(members: list[Member]) -> None:
