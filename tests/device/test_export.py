@@ -15,6 +15,7 @@ from lottisync.entities.entity import HIGH, LOW, is_deleted
 from lottisync.problem import Problem
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 
 
 def documents(store: Store) -> dict[str, dict[str, Any]]:
@@ -122,6 +123,26 @@ def test_backup_12_a_damaged_export_is_refused_with_its_line_and_changes_nothing
     with pytest.raises(Problem, match=sentence):
         export.take({"journal": target}, spoil(lines_of(source)), NOON)
     assert dump(target) == before
+
+
+def test_many_are_written_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """BACKUP-23: also what both precedences have written."""
+    source, target = new_store(tmp_path), new_store(tmp_path, 2)
+    with source.transaction(NOON, HIGH) as tx:
+        tx.put_all((f"t{n}", "task", {"title": f"Task {n}", "createdAt": "2026"}) for n in range(300))
+        tx.put_all(((f"t{n}", "task", {"languageCode": "de"}) for n in range(0, 300, 3)), precedence=LOW)
+        tx.put_all(((f"a{n}", "task", {"title": "by a program"}) for n in range(50)), precedence=LOW)
+    lines = lines_of(source)
+    monkeypatch.setattr(Transaction, "put", None)
+    assert export.take({"journal": target}, lines, NOON) == export.Imported(350, 0)
+    assert documents(target) == documents(source)
+    for ident in ("t0", "t1", "a1"):
+        here, there = target.read(ident), source.read(ident)
+        assert here is not None
+        assert there is not None
+        assert [here.registers.stamp(p).precedence for p in sorted(here.registers)] == [
+            there.registers.stamp(p).precedence for p in sorted(there.registers)
+        ]
 
 
 @settings(max_examples=40, deadline=None)

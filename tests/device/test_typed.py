@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,6 +16,7 @@ from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.schema import EntityType, schema
 from lottisync.problem import Problem
 from lottisync.store.store import Store
+from lottisync.store.transaction import Transaction
 
 
 class Recipe(msgspec.Struct, frozen=True, rename="camel"):
@@ -99,6 +101,48 @@ def test_an_edit_writes_the_named_fields_only(kitchen: Kitchen) -> None:
     assert kitchen.get(soup).title == "Tomato soup"
 
 
+def written(store: Store) -> dict[str, list[Any]]:
+    """All of a store but the name of its file."""
+    with store.reading() as reader:
+        found = {table: reader.local(f"select * from {table}") for table in ("rows", "components", "chain", "history")}
+        return found | {"state": reader.local("select host, counter, millis, ticks, digest, n, feed from state")}
+
+
+def test_many_are_added_and_edited_as_one_by_one(tmp_path: Path) -> None:
+    """STORE-91: the two ways make the same store, and the ids are in the order of what was given."""
+    recipes = [
+        Recipe(title=f"Recipe {n}", serves=2 + n % 5, tags={"warm": True} if n % 3 else {}, book_id="b" * (n % 2))
+        for n in range(300)
+    ]
+    mine = [Recipe(id="bread", title="Bread"), Book(title="Soups"), Book(), Recipe()]
+    one, many = Kitchen(tmp_path / "one", 1), Kitchen(tmp_path / "many", 1)
+    with one.write() as tx:
+        ids = [tx.add(entity) for entity in (*recipes, *mine)]
+    with many.write() as tx:
+        assert tx.add_all((*recipes, *mine)) == ids
+    changes = [(ident, {"serves": 9, "tags": {"warm": None, "red": True}}) for ident in ids[:200]]
+    with one.write() as tx:
+        for ident, fields in changes:
+            tx.edit(ident, **fields)
+    with many.write() as tx:
+        tx.edit_all(changes)
+        tx.edit_all([])
+        assert tx.add_all([]) == []
+    assert written(one.store) == written(many.store)
+    assert many.get(ids[0]) == Recipe(ids[0], "Recipe 0", 9, tags={"red": True})
+
+
+def test_many_are_written_together(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `add_all` and `edit_all` are for: no write of theirs goes alone."""
+    monkeypatch.setattr(Transaction, "put", None)
+    with kitchen.write() as tx:
+        ids = tx.add_all(Recipe(title=f"Recipe {n}", serves=4) for n in range(100))
+    with kitchen.write() as tx:
+        tx.edit_all((ident, {"title": "Soup"}) for ident in ids)
+    with kitchen.read() as reading:
+        assert {recipe.title for recipe in reading.all(Recipe)} == {"Soup"}
+
+
 def test_a_deleted_entity_is_not_shown_and_can_come_back(kitchen: Kitchen) -> None:
     with kitchen.write() as tx:
         soup = tx.add(Recipe(title="Soup"))
@@ -134,6 +178,12 @@ def test_indexed_fields_are_found_by(kitchen: Kitchen) -> None:
         (lambda tx: tx.edit("nothing", serves=4), "there is no nothing"),
         (lambda tx: tx.add(Recipe(id="soup", title="x")), "there is a recipe soup already"),
         (lambda tx: tx.add(msgspec.structs.replace(Recipe(), title=7)), "recipe.title cannot be 7"),
+        (lambda tx: tx.add_all([Recipe(), Recipe(id="soup")]), "there is a recipe soup already"),
+        (lambda tx: tx.add_all([Recipe(id="pie"), Book(id="pie")]), "there is a book pie already"),
+        (lambda tx: tx.add_all([Recipe(), msgspec.structs.replace(Recipe(), title=7)]), "recipe.title cannot be 7"),
+        (lambda tx: tx.edit_all([("soup", {"serves": 3}), ("soup", {"titel": "x"})]), "no field 'titel'"),
+        (lambda tx: tx.edit_all([("soup", {"serves": 3}), ("nothing", {"serves": 3})]), "there is no nothing"),
+        (lambda tx: tx.edit_all([("soup", {"serves": 3}), ("soup", {})]), "needs at least one field"),
         (lambda tx: tx.add(Other()), "no type that is read as Other"),
         (lambda tx: tx.get("soup", Book), "soup is a recipe, not a book"),
         (lambda tx: tx.find(Recipe, kitchen="x"), "Recipe has no field 'kitchen'"),

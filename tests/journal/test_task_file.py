@@ -15,6 +15,7 @@ from lottisync.entities.entity import HIGH, is_deleted
 from lottisync.entities.schema import derived_id
 from lottisync.journal import task_file, tasks
 from lottisync.journal.task_file import Added
+from lottisync.journal.types import Entry
 from lottisync.problem import Problem
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -158,6 +159,72 @@ def test_progress_counts_all_that_the_file_describes(store: Store) -> None:
     done = []
     do(store, lambda tx: task_file.add(tx, file, done.append))
     assert sum(done) == 7
+
+
+def many(count: int) -> dict[str, Any]:
+    """A file of that many tasks, each with two items, a note and a time."""
+    task = LIST["tasks"][0]
+    notes = [*task["notes"], {"key": "m", "at": "2026-03-02T08:00:00Z", "text": "y"}]
+    tasks = [task | {"key": f"t{n}", "checklist": task["checklist"][:2], "notes": notes} for n in range(count)]
+    return LIST | {"tasks": tasks}
+
+
+def test_many_are_written_together(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a label goes alone: whether it is here is asked by its name."""
+    apart: list[str] = []
+    put = Transaction.put
+
+    def counted(tx: Transaction, entity_id: str, type_name: str, *rest: Any, **more: Any) -> Any:
+        apart.append(type_name)
+        return put(tx, entity_id, type_name, *rest, **more)
+
+    monkeypatch.setattr(Transaction, "put", counted)
+    assert load(store, many(300)) == Added(tasks=300, items=600, notes=600, labels=1)
+    assert apart == ["label"]
+    assert load(store, many(300)) == Added(kept=1501)
+
+
+def test_an_imported_note_knows_the_items_of_its_task(store: Store) -> None:
+    """S0-02: so it comes after them."""
+    load(store, many(40))
+    with store.reading() as reader:
+        entries = [document.view(Entry) for document in reader.documents("entry")]
+        assert len(entries) == 80
+        for entry in entries:
+            items = reader.by_type("checklistItem", owner=entry.task_id)
+            assert len(items) == 2
+            assert all(counter <= entry.knowledge[host] for item in items for host, counter in item.clock.items())
+
+
+def test_what_the_file_names_twice_by_its_id_is_added_once(store: Store) -> None:
+    """JOUR-9: the second record finds what the first one made."""
+    again = copy.deepcopy(LIST)
+    boiler_, plain = again["tasks"]
+    boiler_["id"] = plain["id"] = "one"
+    boiler_["checklist"][0]["id"] = boiler_["checklist"][1]["id"] = "item"
+    plain["checklist"] = [{"key": "also", "title": "Also"}]
+    plain["notes"] = [{"key": "n", "at": "2026-03-02T08:00:00Z", "text": "x"}]
+    assert load(store, again) == Added(tasks=1, items=3, notes=2, labels=1, kept=2)
+    with store.reading() as reader:
+        page = tasks.page(reader, "one")
+    assert page.task.title == "Boiler"
+    assert {item.title for item in page.items} == {"Call", "Sleep", "Also"}
+
+
+@pytest.mark.parametrize("where", ["here", "in the file"])
+def test_an_id_of_something_else_is_no_task(store: Store, where: str) -> None:
+    """Nothing is added to it, and the file is refused."""
+    odd = copy.deepcopy(LIST)
+    odd["tasks"][1]["id"] = "item"
+    odd["tasks"][1]["notes"] = [{"key": "n", "at": "2026-03-02T08:00:00Z", "text": "x"}]
+    if where == "here":
+        do(store, lambda tx: tx.put("item", "checklistItem", {"title": "x"}))
+    else:
+        odd["tasks"][0]["checklist"][0]["id"] = "item"
+    before = dump(store)
+    with pytest.raises(Problem, match="there is no task item"):
+        load(store, odd)
+    assert dump(store) == before
 
 
 def changed(change: Callable[[dict[str, Any]], object]) -> bytes:

@@ -164,37 +164,51 @@ EDITED = Entity(
 BY_B = Stamp(HIGH, NOON + 1, 0, HOSTS[1], 3)
 
 
-def at_title(value: Any, stamp: Stamp) -> Version:
-    registers = {**EDITED.registers, "title": (Write(stamp, canonical.encode(value)),)}
-    seen = {**EDITED.clock, stamp.host: max(stamp.counter, EDITED.clock.get(stamp.host, 0))}
+UNDATED = Entity(
+    EDITED.id,
+    EDITED.type,
+    EDITED.clock,
+    Registers.of({each: held for each, held in EDITED.registers.items() if each != "createdAt"}),
+)
+"""No text says when this one was made, as with most types of other people's programs."""
+
+
+def at_title(entity: Entity, value: Any, stamp: Stamp) -> Version:
+    registers = {**entity.registers, "title": (Write(stamp, canonical.encode(value)),)}
+    seen = {**entity.clock, stamp.host: max(stamp.counter, entity.clock.get(stamp.host, 0))}
     return version.close(Entity("t1", "task", seen, Registers.of(registers)))
 
 
-ODD_EDITS = {
-    "usual": at_title("b", BY_B),
-    "the same value again": at_title("a", BY_B),
-    "a write with two meanings": at_title("b", Stamp(HIGH, NOON, 0, HOSTS[0], 2)),
-    "a write from before": at_title("b", Stamp(HIGH, NOON, 0, HOSTS[0], 1)),
-    "nothing but what was seen": version.close(Entity("t1", "task", {HOSTS[0]: 4}, EDITED.registers)),
-    "what is here was not seen": version.close(
-        Entity("t1", "task", {HOSTS[0]: 1, HOSTS[1]: 3}, Registers.of({"title": (Write(BY_B, b'"b"'),)}))
-    ),
-    "a register less": version.close(
-        Entity("t1", "task", {HOSTS[0]: 2, HOSTS[1]: 3}, Registers.of({"title": (Write(BY_B, b'"b"'),)}))
-    ),
-    "another type": version.close(Entity("t1", "entry", {HOSTS[0]: 2, HOSTS[1]: 3}, EDITED.registers)),
-    "an indexed column": version.close(write(EDITED, {"kind": b'"y"', "createdAt": b'"2027"'}, BY_B)),
-    "most of it": version.close(write(EDITED, {"kind": b'"y"', "n": b"2", "title": b'"b"'}, BY_B)),
-    "a value that Python takes for the same": version.close(write(EDITED, {"n": b"true"}, BY_B)),
-}
+def odd_edits(entity: Entity) -> dict[str, Version]:
+    all_of_it = {each: canonical.encode(f"new {each}") for each in entity.registers}
+    return {
+        "usual": at_title(entity, "b", BY_B),
+        "the same value again": at_title(entity, "a", BY_B),
+        "a write with two meanings": at_title(entity, "b", Stamp(HIGH, NOON, 0, HOSTS[0], 2)),
+        "a write from before": at_title(entity, "b", Stamp(HIGH, NOON, 0, HOSTS[0], 1)),
+        "nothing but what was seen": version.close(Entity("t1", "task", {HOSTS[0]: 4}, entity.registers)),
+        "what is here was not seen": version.close(
+            Entity("t1", "task", {HOSTS[0]: 1, HOSTS[1]: 3}, Registers.of({"title": (Write(BY_B, b'"b"'),)}))
+        ),
+        "a register less": version.close(
+            Entity("t1", "task", {HOSTS[0]: 2, HOSTS[1]: 3}, Registers.of({"title": (Write(BY_B, b'"b"'),)}))
+        ),
+        "another type": version.close(Entity("t1", "entry", {HOSTS[0]: 2, HOSTS[1]: 3}, entity.registers)),
+        "an indexed column": version.close(write(entity, {"kind": b'"y"', "createdAt": b'"2027"'}, BY_B)),
+        "most of it": version.close(write(entity, {"kind": b'"y"', "n": b"2", "title": b'"b"'}, BY_B)),
+        "all of it": version.close(write(entity, all_of_it, BY_B)),
+        "all of it, earlier": version.close(write(entity, all_of_it, BY_B._replace(millis=NOON - 1))),
+        "a value that Python takes for the same": version.close(write(entity, {"n": b"true"}, BY_B)),
+    }
 
 
 @pytest.mark.parametrize("damaged", [False, True])
-@pytest.mark.parametrize("edit", ODD_EDITS)
-def test_store_644_an_edit_beside_others(stores: list[Store], edit: str, damaged: bool) -> None:
-    others = [version.close(Entity(f"u{n}", "task", {HOSTS[0]: 2}, EDITED.registers)) for n in range(3)]
+@pytest.mark.parametrize("edit", odd_edits(EDITED))
+@pytest.mark.parametrize("entity", [EDITED, UNDATED])
+def test_store_644_an_edit_beside_others(stores: list[Store], entity: Entity, edit: str, damaged: bool) -> None:
+    others = [version.close(Entity(f"u{n}", "task", {HOSTS[0]: 2}, entity.registers)) for n in range(3)]
     usual = [version.close(write(version.open_foreign(each), {"n": b"2"}, BY_B)) for each in others]
-    rounds = [[version.close(EDITED), *others], [usual[0], ODD_EDITS[edit], *usual[1:]]]
+    rounds = [[version.close(entity), *others], [usual[0], odd_edits(entity)[edit], *usual[1:]]]
     receive = receiving(stores[0], rounds[1:], Host("f" * 16))
 
     def act(tx: Merge) -> object:
@@ -207,8 +221,9 @@ def test_store_644_an_edit_beside_others(stores: list[Store], edit: str, damaged
     assert outcome(BY_COLUMN, stores[0], act, None) == outcome(SINGLY, stores[0], act, None)
 
 
-def test_store_645_usual_edits_are_not_joined_one_by_one(stores: list[Store]) -> None:
-    some = [version.close(Entity(f"u{n}", "task", {HOSTS[0]: 2}, EDITED.registers)) for n in range(20)]
+@pytest.mark.parametrize("entity", [EDITED, UNDATED])
+def test_store_645_usual_edits_are_not_joined_one_by_one(stores: list[Store], entity: Entity) -> None:
+    some = [version.close(Entity(f"u{n}", "task", {HOSTS[0]: 2}, entity.registers)) for n in range(20)]
     usual = [version.close(write(version.open_foreign(each), {"title": b'"b"'}, BY_B)) for each in some]
     singly: list[str] = []
     join = Merge._join_one
@@ -218,7 +233,7 @@ def test_store_645_usual_edits_are_not_joined_one_by_one(stores: list[Store]) ->
         return join(tx, row, incoming, *rest)
 
     def act(tx: Merge) -> object:
-        return receiving(stores[0], [some, [*usual[:9], at_title("b", BY_B), *usual[9:]]], Host("f" * 16))(tx)
+        return receiving(stores[0], [some, [*usual[:9], at_title(entity, "b", BY_B), *usual[9:]]], Host("f" * 16))(tx)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Merge, "_join_one", counted)
@@ -290,6 +305,13 @@ def written(
 
 
 MADE = "2026-01-01T00:00:00.000Z"
+ABSENT = object()
+
+
+def begun(made_at: object) -> dict[str, Any]:
+    return {"title": "", "n": 1} | ({} if made_at is ABSENT else {"createdAt": made_at})
+
+
 usual_edits = st.dictionaries(
     st.sampled_from(["title", "n", "labels", "labels/x", "createdAt"]),
     st.sampled_from(["", "word", 1, 1.5, None, MADE]),
@@ -303,7 +325,9 @@ to_edit = st.lists(st.sampled_from(IDS[:20]), min_size=2, unique=True)
 @given(
     which=st.integers(0, 1),
     before=to_edit,
-    created=st.just([MADE] * 20) | st.lists(st.sampled_from([MADE, "x", 1, None]), min_size=20, max_size=20),
+    created=st.just([MADE] * 20)
+    | st.just([ABSENT] * 20)
+    | st.lists(st.sampled_from([MADE, "x", 1, None, ABSENT]), min_size=20, max_size=20),
     received=st.just([]) | st.lists(plain_entities, max_size=2),
     rounds=st.lists(
         st.lists(usual_edits, min_size=20, max_size=20) | st.lists(usual | fields, min_size=20, max_size=20),
@@ -333,14 +357,12 @@ def test_store_91_what_is_edited_by_column_is_as_if_it_was_edited_one_by_one(
 
     def write(put_all: PutAll) -> Callable[[Transaction], None]:
         def act(tx: Transaction) -> None:
-            made = [
-                (ident, "entry", {"title": "", "createdAt": at}) for ident, at in zip(before, created, strict=False)
-            ]
-            tx.put_all([*made])
+            tx.put_all([(ident, "entry", begun(at)) for ident, at in zip(before, created, strict=False)])
             if received:
                 receive(tx)
             for each in rounds:
                 tx.finish()
+                tx.now += 1000
                 some: list[Entry] = [(ident, "entry", edit) for ident, edit in zip(before, each, strict=False)]
                 put_all(tx, [*some[:at], *odd, *some[at:]], precedence)
 
@@ -386,13 +408,16 @@ def test_store_91_an_edit_among_others(stores: list[Store], unlike: str) -> None
     assert written(write, together, stores[1], HIGH) == written(write, singly, stores[1], HIGH)
 
 
-def test_usual_edits_are_not_written_one_by_one(stores: list[Store]) -> None:
+@pytest.mark.parametrize("dated", [True, False])
+def test_usual_edits_are_not_written_one_by_one(stores: list[Store], dated: bool) -> None:
     """One by one they take half as long again."""
     apart: list[str] = []
+    kept = {"createdAt": "2026"} if dated else {"kept": 1}
 
     def write(tx: Transaction) -> None:
-        for title in ("a", "b"):
-            tx.put_all([(f"u{n}", "entry", {"title": title, "createdAt": "2026"}) for n in range(20)])
+        tx.put_all([(f"u{n}", "entry", {"title": "a"} | kept) for n in range(20)])
+        tx.now += 1000
+        tx.put_all([(f"u{n}", "entry", {"title": "b"} | (kept if dated else {})) for n in range(20)])
         tx.put_all([(f"u{n}", "entry", {"n": n}) for n in range(5, 15)])
         tx.put_all([("u0", "entry", {"createdAt": "2027"})])
 

@@ -21,9 +21,11 @@ import msgspec
 
 from lottisync.causality.chain import VALUE_BYTES
 from lottisync.causality.vector_clock import Host
+from lottisync.device import clock
+from lottisync.device.typed import Writing
 from lottisync.entities.entity import HIGH
-from lottisync.journal import tasks
-from lottisync.journal.types import JOURNAL
+from lottisync.journal import task_file, tasks
+from lottisync.journal.types import JOURNAL, Task
 from lottisync.store.store import Store
 from lottisync.sync.incoming import opened
 from tools.bench import machine
@@ -37,7 +39,11 @@ WRITTEN = ("journal_entities", "components")
 APPEND = "update chain set segment = cast(segment || ? as blob) where host = ? and first = ?"
 STATE = "update state set host = ?, counter = ?, millis = ?, ticks = ?, digest = ?, n = ?, feed = ?"
 ITEMS = 10
+OF_A_TASK = 8
+"""Entities that an imported task is: itself, its checklist, five items and a note."""
 BARE = "bare SQLite"
+Way = Callable[[int, int], tuple[Store, Callable[[int], None]]]
+"""Makes a store for so many entities, so many in a commit, and what makes the commit of a number in it."""
 
 
 class Bench:
@@ -97,19 +103,46 @@ class Bench:
 
         return commit
 
-    def filled(self, count: int, per_commit: int) -> Store:
-        target, commit = self.library(count, per_commit)
+    def task_files(self, count: int, per_commit: int) -> tuple[Store, Callable[[int], None]]:
+        """The same, of entities that an import of a task file writes: a task, its checklist, five items and a note."""
+        target = self.store()
+        files = [
+            msgspec.convert(task_list(number, per_commit // OF_A_TASK), task_file.TaskFile)
+            for number in range(count // per_commit)
+        ]
+
+        def commit(number: int) -> None:
+            with target.transaction(NOW + number, HIGH) as tx:
+                task_file.add(tx, files[number])
+
+        return target, commit
+
+    def structs(self, count: int, per_commit: int) -> tuple[Store, Callable[[int], None]]:
+        """The same, of a program's own structs."""
+        target = self.store()
+        some = [msgspec.convert(task(number) | {"id": ""}, Task) for number in range(per_commit)]
+
+        def commit(number: int) -> None:
+            with target.transaction(NOW + number, HIGH) as tx:
+                Writing(tx, clock.new_id).add_all(some)
+
+        return target, commit
+
+    def filled(self, count: int, per_commit: int, way: Way | None = None) -> Store:
+        target, commit = (way or self.library)(count, per_commit)
         for number in range(count // per_commit):
             commit(number)
         return target
 
     # -- figures
 
-    def write(self, name: str, slices: int, commits: int, per_commit: int, goal: float) -> Figure:
+    def write(
+        self, name: str, slices: int, commits: int, per_commit: int, goal: float, way: Way | None = None
+    ) -> Figure:
         """`slices` times `commits` commits of `per_commit` new entities each."""
         count = slices * commits * per_commit
-        source = self.filled(count, per_commit)
-        written, ours = self.library(count, per_commit)
+        source = self.filled(count, per_commit, way)
+        written, ours = (way or self.library)(count, per_commit)
         target = self.store()
         bare = self.bare(source, per_commit, target)
 
@@ -233,6 +266,10 @@ def writes(setting: Setting) -> list[Figure]:
     figures = [bench.write("local write, a transaction each", 3 if quick else 30, 100, 1, 0.7)]
     setting.doing("bulk import")
     figures.append(bench.write(f"bulk import, {few:,} in one", 3 if quick else 5, 1, few, 0.6))
+    setting.doing("imports")
+    for what, way in (("import of a task file", bench.task_files), ("structs by add_all", bench.structs)):
+        some = few // OF_A_TASK * OF_A_TASK
+        figures.append(bench.write(f"{what}, {some:,} in one", 3 if quick else 5, 1, some, 0.3, way))
     if (memory := machine.memory_disk()) is not None:
         with tempfile.TemporaryDirectory(prefix="lottisync-bench-", dir=memory) as folder:
             figures += _in_memory(Bench(Path(folder) / "writes"), few, quick=quick)
@@ -260,6 +297,23 @@ def reads(setting: Setting) -> list[Figure]:
     bench, many = Bench(setting.folder / "reads"), setting.sizes.many
     setting.doing("reading a task")
     return bench.reading(f"task with ten items among {many:,} entities", 3 if setting.sizes.quick else 15, many, 0.33)
+
+
+def task_list(number: int, tasks: int) -> dict[str, Any]:
+    """A task file that shares no key with that of another number."""
+    made, noted = "2026-11-20T18:30:00Z", "2026-11-21T08:00:00Z"
+    items = [{"key": f"i{n}", "title": f"Item number {n}, in as many words as people use"} for n in range(5)]
+    records = [
+        {
+            "key": f"f{number}-{at}",
+            "title": f"Task number {at}, in as many words as people use",
+            "createdAt": made,
+            "checklist": items,
+            "notes": [{"key": "n", "at": noted, "text": "What was found out about it, in a sentence or two."}],
+        }
+        for at in range(tasks)
+    ]
+    return {"format": task_file.FORMAT, "tasks": records}
 
 
 def checklist_item(task_id: str, number: int, rank: str) -> dict[str, Any]:

@@ -15,13 +15,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lottisync.entities import canonical
+from lottisync.entities.canonical import UNREADABLE
 from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, is_deleted
 from lottisync.entities.registers import Write
 from lottisync.problem import Problem
 from lottisync.store import overwritten
+from lottisync.store.columns import CREATED_AT
 from lottisync.store.reader import Overwritten
 from lottisync.store.store import Store
+from lottisync.store.transaction import Put, Transaction
 
 FORMAT = "lottisync-export/1"
 MAX_LINE = 4 * 1024 * 1024
@@ -59,7 +61,7 @@ class EntityRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     store: str
     id: str
     type: str
-    fields: dict[str, msgspec.Raw]
+    fields: dict[str, Any]
     clock: dict[str, int] = {}
     stamps: dict[str, StampRecord] = {}
     siblings: dict[str, list[ValueRecord]] = {}
@@ -118,14 +120,15 @@ def take(
 
 
 def _record(store: str, entity: Entity, old: list[Overwritten]) -> EntityRecord:
+    registers = list(entity.registers.items())
     return EntityRecord(
         store,
         entity.id,
         entity.type,
-        {path: msgspec.Raw(writes[0].value) for path, writes in entity.registers.items()},
+        {path: msgspec.Raw(writes[0].value) for path, writes in registers},
         {str(host): counter for host, counter in entity.clock.items()},
-        {path: _stamp(writes[0]) for path, writes in entity.registers.items()},
-        {path: [_value(write) for write in writes[1:]] for path, writes in entity.registers.items() if len(writes) > 1},
+        {path: _stamp(writes[0]) for path, writes in registers},
+        {path: [_value(write) for write in writes[1:]] for path, writes in registers if len(writes) > 1},
         [OldRecord(o.path, msgspec.Raw(o.value), (o.precedence, o.millis, o.ticks, o.host, o.counter)) for o in old],
         is_deleted(entity),
     )
@@ -160,9 +163,7 @@ def _read(export: Iterable[bytes], stores: Mapping[str, Store]) -> list[EntityRe
                 header = True
                 continue
             record = msgspec.json.decode(line, type=EntityRecord)
-            for value in record.fields.values():
-                canonical.decode(bytes(value))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, canonical.NotCanonical) as error:
+        except UNREADABLE as error:
             raise Problem(
                 "bad-export",
                 "line {number} is not of the format {format}: {error}",
@@ -202,11 +203,8 @@ def _add(store: Store, records: list[EntityRecord], now: int, *, dry_run: bool) 
         return len(new)
     with store.transaction(now, HIGH) as tx:
         added = [record for record in new if tx.version(record.id) is None]
+        _write(tx, added)
         for record in added:
-            for precedence in (LOW, HIGH):  # each field keeps its precedence
-                fields = _fields_of(record, precedence)
-                if fields:
-                    tx.put(record.id, record.type, fields, precedence=precedence)
             if record.deleted:
                 tx.delete(record.id)
             for old in record.history:
@@ -214,9 +212,29 @@ def _add(store: Store, records: list[EntityRecord], now: int, *, dry_run: bool) 
     return len(added)
 
 
-def _fields_of(record: EntityRecord, precedence: int) -> dict[str, Any]:
-    return {
-        path: canonical.decode(bytes(value))
-        for path, value in record.fields.items()
-        if path != DELETED_AT and record.stamps.get(path, (HIGH,))[0] == precedence
-    }
+def _write(tx: Transaction, records: list[EntityRecord]) -> None:
+    """The fields of new entities, each with the precedence that it has. An entity that both have written begins with
+    the write that says when it was made; the other one is an edit of it."""
+    first: dict[int, list[Put]] = {HIGH: [], LOW: []}
+    then: dict[int, list[Put]] = {HIGH: [], LOW: []}
+    for record in records:
+        lower, higher = _by_precedence(record)
+        begins = LOW if not higher or CREATED_AT in lower else HIGH
+        for precedence, fields in ((HIGH, higher), (LOW, lower)):
+            if fields:
+                (first if precedence == begins else then)[precedence].append((record.id, record.type, fields))
+    for writes in (first, then):
+        for precedence, some in writes.items():
+            tx.put_all(some, precedence=precedence)
+
+
+def _by_precedence(record: EntityRecord) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields of the lower precedence, and those of the higher."""
+    lower = {path for path, stamp in record.stamps.items() if stamp[0] == LOW}
+    fields = {path: value for path, value in record.fields.items() if path != DELETED_AT}
+    if not lower:
+        return {}, fields
+    return (
+        {path: value for path, value in fields.items() if path in lower},
+        {path: value for path, value in fields.items() if path not in lower},
+    )

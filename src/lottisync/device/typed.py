@@ -9,11 +9,12 @@ refused with the names that it has, and so is a value of another type. What *oth
 value that does not fit reads as the field's default, because a newer version of the program may have written it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from lottisync.entities.schema import EntityType, StoreSchema
 from lottisync.entities.view import T
@@ -21,7 +22,7 @@ from lottisync.problem import Problem
 from lottisync.store import conflict
 from lottisync.store.conflict import Conflict
 from lottisync.store.reader import Document, Overwritten, Reader
-from lottisync.store.transaction import Transaction
+from lottisync.store.transaction import Put, Transaction
 
 EntityOrId = str | msgspec.Struct
 """An entity, by its id or by the struct that was read."""
@@ -57,7 +58,7 @@ class Reading:
         columns = {described.owner: "owner", described.subtype: "subtype"}
         by: dict[str, str] = {}
         for name, value in fields.items():
-            column = columns.get(_encoded(kind, name))
+            column = columns.get(_path(kind, name))
             if column is None:
                 indexed = ", ".join(sorted(field for field in columns if field is not None)) or "none"
                 raise Problem(
@@ -96,44 +97,33 @@ class Writing(Reading):
         default value are not written, so that a later version of the program may choose another default.
 
         Raises `Problem`: `exists` if the id is taken, `bad-value` for a value that cannot be stored."""
-        kind = type(entity)
-        described = _described(self._tx.schema, kind)
-        ident = id_of(entity) or self._new_id(self._tx.now)
-        if self._tx.document(ident) is not None:
-            raise Problem(
-                "exists", "there is a {name} {ident} already; to change it, edit it", name=described.name, ident=ident
-            )
-        values = {
-            field.encode_name: value
-            for field in msgspec.structs.fields(kind)
-            if field.name != "id" and (value := getattr(entity, field.name)) != _default(field)
-        }
-        if not values:  # an entity exists by its writes, so one field is written all the same
-            first = msgspec.structs.fields(kind)[1]
-            values = {first.encode_name: getattr(entity, first.name)}
-        self._put(ident, described, kind, values)
-        return ident
+        write = self._first_write(entity)
+        self._tx.put(*write)
+        return write[0]
+
+    def add_all(self, entities: Iterable[msgspec.Struct]) -> list[str]:
+        """`add` each of them, and return their ids. Many are added in a fraction of the time that single ones take.
+        Raises as `add` does."""
+        writes: dict[str, Put] = {}
+        for entity in entities:
+            write = self._first_write(entity)
+            if write[0] in writes:
+                raise _exists(write[1], write[0])
+            writes[write[0]] = write
+        self._tx.put_all(writes.values())
+        return list(writes)
 
     def edit(self, entity: EntityOrId, /, **fields: Any) -> None:
         """Write these fields of an entity, and no others: what another device wrote to the rest stays. Of a field that
         is a map, the keys that are given are written; a key whose value is None is taken out.
 
         Raises `Problem`: `unknown-id`, `unknown-field`, `bad-value`."""
-        ident = id_of(entity)
-        document = self._tx.document(ident)
-        if document is None:
-            raise Problem(
-                "unknown-id", "there is no {ident} in the {name} store", ident=ident, name=self._tx.schema.name
-            )
-        described = self._tx.schema.types.get(document.type)
-        if described is None or described.view is None:
-            raise Problem(
-                "unknown-type",
-                "{ident} is a {type}, of which this program has no struct",
-                ident=ident,
-                type=document.type,
-            )
-        self._put(ident, described, described.view, {_encoded(described.view, name): v for name, v in fields.items()})
+        self._tx.put(*self._edit(entity, fields))
+
+    def edit_all(self, edits: Iterable[tuple[EntityOrId, Mapping[str, Any]]]) -> None:
+        """`edit` each of these entities, by the fields that stand beside it. Many are edited in less time than single
+        ones take. Raises as `edit` does."""
+        self._tx.put_all([self._edit(entity, fields) for entity, fields in edits])
 
     def delete(self, entity: EntityOrId) -> None:
         """Delete an entity. An edit on another device that did not know of this is kept, and shown as a conflict."""
@@ -151,22 +141,32 @@ class Writing(Reading):
         """Settle a conflict with a value that replaces all of them."""
         conflict.combine(self._tx, settled.entity, settled.path, msgspec.to_builtins(value))
 
-    def _put(self, ident: str, described: EntityType, kind: type[msgspec.Struct], values: dict[str, Any]) -> None:
-        types = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
-        plain = {name: msgspec.to_builtins(value) for name, value in values.items()}
-        for name, value in plain.items():
-            try:
-                msgspec.convert(_present(value), types[name])
-            except msgspec.ValidationError as error:
-                raise Problem(
-                    "bad-value",
-                    "{name}.{name2} cannot be {value!r}: {error}",
-                    name=described.name,
-                    name2=name,
-                    value=value,
-                    error=error,
-                ) from None
-        self._tx.put(ident, described.name, plain)
+    def _first_write(self, entity: msgspec.Struct) -> Put:
+        kind = type(entity)
+        described = _described(self._tx.schema, kind)
+        ident = id_of(entity)
+        if ident and self._tx.version(ident) is not None:
+            raise _exists(described.name, ident)
+        fields = _fields(kind)
+        values = {field.path: value for field in fields if (value := getattr(entity, field.name)) != field.default}
+        if not values:  # an entity exists by its writes, so one field is written all the same
+            values = {fields[0].path: getattr(entity, fields[0].name)}
+        return ident or self._new_id(self._tx.now), described.name, _checked(described.name, kind, values)
+
+    def _edit(self, entity: EntityOrId, fields: Mapping[str, Any]) -> Put:
+        ident = id_of(entity)
+        here = self._tx.version(ident)
+        if here is None:
+            raise Problem(
+                "unknown-id", "there is no {ident} in the {name} store", ident=ident, name=self._tx.schema.name
+            )
+        described = self._tx.schema.types.get(here.type)
+        if described is None or described.view is None:
+            raise Problem(
+                "unknown-type", "{ident} is a {type}, of which this program has no struct", ident=ident, type=here.type
+            )
+        values = {_path(described.view, name): value for name, value in fields.items()}
+        return ident, described.name, _checked(described.name, described.view, values)
 
 
 def id_of(entity: EntityOrId) -> str:
@@ -189,22 +189,77 @@ def _same_type(document: Document, described: EntityType) -> None:
         )
 
 
+class _Field(NamedTuple):
+    """`path` is where the document has the field that the struct calls `name`."""
+
+    name: str
+    path: str
+    type: Any
+    default: Any
+
+
 @lru_cache(maxsize=1024)
-def _encoded(kind: type[msgspec.Struct], name: str) -> str:
-    """What the document calls the field that the struct calls `name`."""
-    for field in msgspec.structs.fields(kind):
-        if field.name == name and name != "id":
-            return field.encode_name
-    names = ", ".join(field.name for field in msgspec.structs.fields(kind) if field.name != "id")
-    raise Problem(
-        "unknown-field", "{name} has no field {name2!r}; it has: {names}", name=kind.__name__, name2=name, names=names
-    )
+def _fields(kind: type[msgspec.Struct]) -> tuple[_Field, ...]:
+    fields = msgspec.structs.fields(kind)
+    return tuple(_Field(each.name, each.encode_name, each.type, _default(each)) for each in fields if each.name != "id")
 
 
 def _default(field: msgspec.structs.FieldInfo) -> Any:
     if field.default_factory is not msgspec.NODEFAULT:
         return field.default_factory()
     return field.default
+
+
+@lru_cache(maxsize=1024)
+def _some_of_its_fields(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    """What takes any of the fields of a struct, by their paths."""
+    names = {f"_{number}": field.path for number, field in enumerate(_fields(kind))}
+    fields = [(name, field.type, UNSET) for name, field in zip(names, _fields(kind), strict=True)]
+    return msgspec.defstruct(kind.__name__, fields, rename=names, gc=False)
+
+
+@lru_cache(maxsize=1024)
+def _path(kind: type[msgspec.Struct], name: str) -> str:
+    """Where the document has the field that the struct calls `name`."""
+    for field in _fields(kind):
+        if field.name == name:
+            return field.path
+    names = ", ".join(field.name for field in _fields(kind))
+    raise Problem(
+        "unknown-field", "{name} has no field {name2!r}; it has: {names}", name=kind.__name__, name2=name, names=names
+    )
+
+
+def _checked(name: str, kind: type[msgspec.Struct], values: dict[str, Any]) -> dict[str, Any]:
+    """The values as JSON has them; `Problem` for one that the struct's field does not take."""
+    plain: dict[str, Any] = msgspec.to_builtins(values)
+    try:
+        msgspec.convert({path: _present(value) for path, value in plain.items()}, _some_of_its_fields(kind))
+    except msgspec.ValidationError:
+        raise _misfit(name, kind, plain) from None
+    return plain
+
+
+def _misfit(name: str, kind: type[msgspec.Struct], plain: Mapping[str, Any]) -> Problem:
+    """What to say of the first value that its field does not take; there is one."""
+    types = {field.path: field.type for field in _fields(kind)}
+    for path, value in plain.items():
+        try:
+            msgspec.convert(_present(value), types[path])
+        except msgspec.ValidationError as error:
+            return Problem(
+                "bad-value",
+                "{name}.{name2} cannot be {value!r}: {error}",
+                name=name,
+                name2=path,
+                value=value,
+                error=error,
+            )
+    raise AssertionError(f"{name}: every value fits by itself")
+
+
+def _exists(name: str, ident: str) -> Problem:
+    return Problem("exists", "there is a {name} {ident} already; to change it, edit it", name=name, ident=ident)
 
 
 def _present(value: Any) -> Any:

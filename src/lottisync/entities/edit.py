@@ -17,18 +17,20 @@ from lottisync.entities import canonical, version
 from lottisync.entities.batch import Plain, looks_plain
 from lottisync.entities.canonical import UNREADABLE
 from lottisync.entities.entity import write
-from lottisync.entities.registers import Stamp, read_raw
+from lottisync.entities.registers import Stamp, earliest, read_raw
 from lottisync.entities.version import Damaged, Version
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Edit(NamedTuple):
-    """A usual edit. `before` is the clock of what is here, and `held` are its values. `after` is the version that comes
-    out, and has this `clock`, and these `values` and stamps."""
+    """A usual edit. `before` is the clock of what is here, `held` are its values, and `begun` is when the first of its
+    winning writes was made (ms). `after` is the version that comes out, and has this `clock`, and these `values` and
+    stamps."""
 
     before: Mapping[Host, int]
     held: Mapping[str, msgspec.Raw]
+    begun: int
     after: Version
     clock: Mapping[Host, int]
     values: Mapping[str, msgspec.Raw]
@@ -36,6 +38,10 @@ class Edit(NamedTuple):
     stamps: Mapping[str, Stamp]
     gone: list[tuple[str, Stamp, bytes]]
     """What was replaced: path, stamp and value, in the order of the paths."""
+
+    def begins_alike(self) -> bool:
+        """Whether the first of the winning writes was made at the same time before and after it."""
+        return self.begun == earliest(self.base, self.stamps)
 
     def latest(self) -> int:
         """When the last of the winning writes was made (ms)."""
@@ -90,7 +96,7 @@ def _received(incoming: Plain, at: int, stored: Version) -> Edit | None:
     if _encode(written) != after.document:
         return None
     gone = [(each, old_stamps.get(each, old_base), bytes(held[each])) for each in sorted(changes) if each in held]
-    return Edit(before, held, after, clock, written, base, stamps, gone)
+    return Edit(before, held, earliest(old_base, old_stamps), after, clock, written, base, stamps, gone)
 
 
 def made(present: Iterable[Version], documents: Iterable[bytes], stamps: Sequence[Stamp]) -> list[Edit] | None:
@@ -112,4 +118,5 @@ def _made(stored: Version, values: Mapping[str, msgspec.Raw], stamp: Stamp) -> E
     after = write(entity, values, stamp)
     old, new = entity.registers, after.registers
     gone = [(each, old.stamp(each), bytes(old.raw[each])) for each in sorted(values) if each in old.raw]
-    return Edit(entity.clock, old.raw, version.close(after), after.clock, new.raw, new.base, new.stamps, gone)
+    closed = version.close(after)
+    return Edit(entity.clock, old.raw, old.earliest(), closed, after.clock, new.raw, new.base, new.stamps, gone)

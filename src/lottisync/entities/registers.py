@@ -57,6 +57,11 @@ def lookup(writes: tuple[Write, ...]) -> Collection[Write]:
     return frozenset(writes) if len(writes) > 1 else writes
 
 
+def earliest(base: Stamp, stamps: Mapping[str, Stamp]) -> int:
+    """`Registers.earliest`, of their parts."""
+    return min([base.millis, *(stamp.millis for stamp in stamps.values())]) if stamps else base.millis
+
+
 read_raw = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _NO_STAMP = Stamp(0, 0, 0, Host(""), 0)
@@ -115,6 +120,10 @@ class Registers(Mapping[str, tuple[Write, ...]]):
 
     def winning_stamps(self) -> set[Stamp]:
         return {self.base, *self.stamps.values()} - {_NO_STAMP}
+
+    def earliest(self) -> int:
+        """When the first of the winning writes was made (ms)."""
+        return earliest(self.base, self.stamps)
 
     def all_stamps(self) -> set[Stamp]:
         """The stamps of all writes that are held."""

@@ -9,7 +9,7 @@ as it is. The file is read whole and checked whole before the first row is writt
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
@@ -19,6 +19,7 @@ from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import derived_id
 from lottisync.entities.version import ENTITY_ID
 from lottisync.journal import names, repetition, task_values, tasks, time_entry
+from lottisync.journal.types import Task
 from lottisync.problem import Problem
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis
@@ -26,6 +27,8 @@ from lottisync.store.transaction import Transaction
 
 FORMAT = "lottisync-tasks/1"
 MAX_BYTES = 64 * 1024 * 1024
+TOGETHER = 1_000
+"""So many entities are gathered before they are written: a bar moves on, and what is gathered stays small."""
 Key = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
 _BYTE = re.compile(r"\(byte (\d+)\)")
 Id = Annotated[str, msgspec.Meta(pattern=ENTITY_ID.pattern)]
@@ -225,124 +228,157 @@ def label_id(key: str) -> str:
     return derived_id("import", "label", key)
 
 
-def add(tx: Transaction, file: TaskFile, progress: Any = lambda done: None) -> Added:
+def add(tx: Transaction, file: TaskFile, progress: Callable[[int], object] = lambda done: None) -> Added:
     """Write the missing entities. `progress(n)` is called with the number of entities that were checked."""
-    added = Added()
-    labels = {}
+    importing = _Import(tx, progress)
     for label in file.labels:
-        labels[label.key] = _add_label(tx, label, added)
-        progress(1)
+        importing.add_label(label)
     for task in file.tasks:
-        _add_task(tx, task, labels, added, progress)
-    return added
+        importing.add_task(task)
+        importing.write_if_many()
+    importing.write()
+    return importing.added
 
 
-def _add_label(tx: Transaction, record: LabelRecord, added: Added) -> str:
-    """The id of the label: one that is here under this id or this name, or a new one."""
-    ident = record.id or label_id(record.key)
-    named = names.find(tx, "label", record.name) if tx.version(ident) is None else None
-    if named is not None:
-        ident = named
-    if _absent(tx, ident, added):
-        fields = {"name": task_values.checked_title(record.name), "color": record.color, "createdAt": iso(tx.now)}
-        tx.put(ident, "label", fields)
-        added.labels += 1
-    return ident
+class _Import:
+    """Gathers what is missing, and writes it many at once. Notes are written last: each records what the journal knew
+    when it was written down, and that includes the items of its task."""
+
+    def __init__(self, tx: Transaction, progress: Callable[[int], object]) -> None:
+        self.added = Added()
+        self._tx, self._progress = tx, progress
+        self._labels: dict[str, str] = {}
+        self._categories: dict[str, str] = {}
+        self._missing: dict[str, tuple[str, dict[str, Any]]] = {}
+        self._notes: dict[str, tuple[str, dict[str, Any]]] = {}
+
+    def write_if_many(self) -> None:
+        if len(self._missing) + len(self._notes) >= TOGETHER:
+            self.write()
+
+    def write(self) -> None:
+        tx = self._tx
+        tx.put_all((ident, type_name, fields) for ident, (type_name, fields) in self._missing.items())
+        known = tx.knowledge() if self._notes else {}
+        tx.put_all(
+            (ident, time_entry.ENTRY, tasks.entry_fields(task, fields, "user", known, tx.now))
+            for ident, (task, fields) in self._notes.items()
+        )
+        self._missing.clear()
+        self._notes.clear()
+
+    def add_label(self, record: LabelRecord) -> None:
+        """One that is here under this id or this name is used as it is."""
+        ident = record.id or label_id(record.key)
+        named = names.find(self._tx, "label", record.name) if self._tx.version(ident) is None else None
+        self._labels[record.key] = ident = named or ident
+        if self._absent(ident):
+            name, created = task_values.checked_title(record.name), iso(self._tx.now)
+            self._tx.put(ident, "label", {"name": name, "color": record.color, "createdAt": created})
+            self.added.labels += 1
+        self._progress(1)
+
+    def add_task(self, record: TaskRecord) -> None:
+        ident = record.id or task_id(record.key)
+        if self._absent(ident):
+            self._missing[ident] = ("task", self._task_fields(record))
+            self.added.tasks += 1
+            new = True
+        else:
+            if (entity := self._tx.entity(ident)) is not None and is_deleted(entity):
+                self._keep(len(record.checklist) + len(record.notes))
+                return
+            if record.checklist or record.notes:
+                tasks.read(self._tx, ident, "task", Task)
+            new = False
+        self._progress(1)
+        if record.checklist:
+            self._add_items(record, ident, new=new)
+        for note in record.notes:
+            self._add_note(record, note, ident)
+
+    def _absent(self, ident: str) -> bool:
+        if ident in self._missing or ident in self._notes:
+            self.write()  # the file names an id twice; what comes second finds the first
+        if self._tx.version(ident) is None:
+            return True
+        self.added.kept += 1
+        return False
+
+    def _keep(self, count: int) -> None:
+        """So many records beside the present one belong to what is deleted."""
+        self.added.kept += count
+        self._progress(1 + count)
+
+    def _task_fields(self, record: TaskRecord) -> dict[str, Any]:
+        optional = {
+            **task_values.checked_status(record.status, record.status_reason),
+            "due": record.due.isoformat() if record.due else None,
+            "estimate": record.estimate,
+            "remindAt": time_entry.checked_instant(record.remind_at) if record.remind_at else None,
+            "repeat": record.repeat,
+            "languageCode": task_values.checked_language(record.language) if record.language else None,
+            "categoryId": self._category(record.category) if record.category else None,
+        }
+        fields = {
+            "priority": record.priority,
+            "createdAt": iso(millis(record.created_at)),
+            "labels": {self._labels[key]: True for key in record.labels},
+            **{name: value for name, value in optional.items() if value is not None},
+        }
+        return tasks.task_fields(record.title, fields, self._tx.now)
+
+    def _category(self, name: str) -> str:
+        if name not in self._categories:
+            self._categories[name] = names.find_or_make(self._tx, "category", name)
+        return self._categories[name]
+
+    def _add_items(self, record: TaskRecord, task: str, *, new: bool) -> None:
+        """The missing items, into the task's default checklist. If that was deleted, none."""
+        checklist = derived_id("checklist", task)
+        created = iso(millis(record.created_at))
+        rank = ""
+        takes: bool | None = None
+        for item in record.checklist:
+            rank = tasks.rank_after(rank)
+            ident = item.id or item_id(record.key, item.key)
+            if self._absent(ident):
+                takes = self._has_checklist(checklist, task, new=new) if takes is None else takes
+                if takes:
+                    position = {"taskId": task, "checklistId": checklist, "rank": rank}
+                    self._missing[ident] = ("checklistItem", _item_fields(item, position, created, self._tx.now))
+                    self.added.items += 1
+                else:
+                    self.added.kept += 1
+            self._progress(1)
+
+    def _has_checklist(self, ident: str, task: str, *, new: bool) -> bool:
+        """Whether there is one to add to: it is made if it was never there, and not brought back if it was deleted."""
+        checklist = None if ident in self._missing else self._tx.entity(ident)
+        if ident not in self._missing and checklist is None:
+            beside = [] if new else tasks.page(self._tx, task).checklists
+            rank = tasks.rank_after(*(one.rank for one in beside))
+            fields = tasks.checklist_fields(task, tasks.DEFAULT_CHECKLIST, rank, self._tx.now)
+            self._missing[ident] = ("checklist", fields)
+        return checklist is None or not is_deleted(checklist)
+
+    def _add_note(self, record: TaskRecord, note: NoteRecord, task: str) -> None:
+        ident = note.id or derived_id("import", "note", record.key, note.key)
+        if self._absent(ident):
+            self._notes[ident] = (task, _note_fields(note))
+            self.added.notes += 1
+        self._progress(1)
 
 
-def _absent(tx: Transaction, entity_id: str, added: Added) -> bool:
-    if tx.version(entity_id) is None:
-        return True
-    added.kept += 1
-    return False
+def _item_fields(item: ItemRecord, position: Mapping[str, str], created: str, now: int) -> dict[str, Any]:
+    checked_at = iso(millis(item.checked_at)) if item.checked_at else created if item.checked else None
+    said = {"isChecked": item.checked, "checkedAt": checked_at, "createdAt": created}
+    return tasks.item_fields(position, item.title, said, now)
 
 
-def _add_task(tx: Transaction, record: TaskRecord, labels: Mapping[str, str], added: Added, progress: Any) -> None:
-    ident = record.id or task_id(record.key)
-    existing = tx.entity(ident)
-    if existing is not None and is_deleted(existing):
-        looked_at = 1 + len(record.checklist) + len(record.notes)
-        added.kept += looked_at
-        progress(looked_at)
-        return
-    if _absent(tx, ident, added):
-        tasks.add_task(tx, ident, record.title, _fields(tx, record, labels))
-        added.tasks += 1
-    progress(1)
-    if record.checklist:
-        _add_items(tx, record, ident, added, progress)
-    for note in record.notes:
-        entry_id = note.id or derived_id("import", "note", record.key, note.key)
-        if _absent(tx, entry_id, added):
-            _add_note(tx, entry_id, ident, note)
-            added.notes += 1
-        progress(1)
-
-
-def _fields(tx: Transaction, record: TaskRecord, labels: Mapping[str, str]) -> dict[str, Any]:
-    """What is stored of a new task beside its title."""
-    optional = {
-        **task_values.checked_status(record.status, record.status_reason),
-        "due": record.due.isoformat() if record.due else None,
-        "estimate": record.estimate,
-        "remindAt": time_entry.checked_instant(record.remind_at) if record.remind_at else None,
-        "repeat": record.repeat,
-        "languageCode": task_values.checked_language(record.language) if record.language else None,
-        "categoryId": names.find_or_make(tx, "category", record.category) if record.category else None,
-    }
-    return {
-        "priority": record.priority,
-        "createdAt": iso(millis(record.created_at)),
-        "labels": {labels[key]: True for key in record.labels},
-        **{name: value for name, value in optional.items() if value is not None},
-    }
-
-
-def _add_note(tx: Transaction, entry_id: str, task_id: str, note: NoteRecord) -> None:
+def _note_fields(note: NoteRecord) -> dict[str, Any]:
     at = millis(note.at)
     if note.minutes is None:
-        tasks.add_note(tx, entry_id, task_id, note.text, at=iso(at))
-    else:
-        span = time_entry.checked_span(iso(at), iso(at + note.minutes * 60_000))
-        time_entry.add(tx, entry_id, task_id, note.text, span)
-
-
-def _add_items(tx: Transaction, record: TaskRecord, ident: str, added: Added, progress: Any) -> None:
-    """The missing items, into the task's default checklist. If that was deleted, none."""
-    checklist_id = derived_id("checklist", ident)
-    created = iso(millis(record.created_at))
-    rank = ""
-    takes: bool | None = None
-    for item in record.checklist:
-        rank = tasks.rank_after(rank)
-        entity_id = item.id or item_id(record.key, item.key)
-        if _absent(tx, entity_id, added):
-            takes = _has_checklist(tx, checklist_id, ident) if takes is None else takes
-            if not takes:
-                added.kept += 1
-            else:
-                checked_at = iso(millis(item.checked_at)) if item.checked_at else created if item.checked else None
-                tx.put(
-                    entity_id,
-                    "checklistItem",
-                    {
-                        "taskId": ident,
-                        "checklistId": checklist_id,
-                        "title": task_values.checked_title(item.title),
-                        "rank": rank,
-                        "isChecked": item.checked,
-                        "checkedBy": "user",
-                        "checkedAt": checked_at,
-                        "createdAt": created,
-                    },
-                )
-                added.items += 1
-        progress(1)
-
-
-def _has_checklist(tx: Transaction, checklist_id: str, task_id: str) -> bool:
-    """Whether there is one to add to: it is made if it was never there, and not brought back if it was deleted."""
-    checklist = tx.entity(checklist_id)
-    if checklist is None:
-        tasks.add_checklist(tx, checklist_id, task_id, tasks.DEFAULT_CHECKLIST)
-    return checklist is None or not is_deleted(checklist)
+        return tasks.note_fields(note.text, iso(at))
+    span = time_entry.checked_span(iso(at), iso(at + note.minutes * 60_000))
+    return time_entry.fields(note.text, span)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 from fractional_indexing import FIError, generate_key_between
 
-from lottisync.causality.vector_clock import Dot
+from lottisync.causality.vector_clock import Clock, Dot
 from lottisync.entities import path as paths
 from lottisync.entities.schema import derived_id, link_id
 from lottisync.entities.version import Damaged
@@ -169,16 +169,15 @@ def word_of(type_name: str) -> Sentence:
 # -- writing
 
 
+def task_fields(title: str, fields: Mapping[str, Any], now: int) -> dict[str, Any]:
+    """What is stored of a new task; `fields` are stored fields that were checked."""
+    usual = {"status": "OPEN", "priority": "P2", "createdAt": iso(now)}
+    return {"title": task_values.checked_title(title), **usual, **fields}
+
+
 def add_task(tx: Transaction, task_id: str, title: str, fields: Mapping[str, Any] = {}) -> Dot:
     """A new task; `fields` are stored fields that were checked."""
-    values = {
-        "title": task_values.checked_title(title),
-        "status": "OPEN",
-        "priority": "P2",
-        "createdAt": iso(tx.now),
-        **fields,
-    }
-    return tx.put(task_id, "task", values)
+    return tx.put(task_id, "task", task_fields(title, fields, tx.now))
 
 
 def edit_task(tx: Transaction, task_id: str, fields: Mapping[str, Any]) -> Dot:
@@ -242,17 +241,13 @@ def add_checklist(
     tx: Transaction, checklist_id: str, task_id: str, title: str, *, precedence: int | None = None
 ) -> Dot:
     ranks = [checklist.rank for checklist in page(tx, task_id).checklists]
-    return tx.put(
-        checklist_id,
-        "checklist",
-        {
-            "taskId": task_id,
-            "title": task_values.checked_title(title),
-            "rank": rank_after(*ranks),
-            "createdAt": iso(tx.now),
-        },
-        precedence=precedence,
-    )
+    fields = checklist_fields(task_id, title, rank_after(*ranks), tx.now)
+    return tx.put(checklist_id, "checklist", fields, precedence=precedence)
+
+
+def checklist_fields(task_id: str, title: str, rank: str, now: int) -> dict[str, Any]:
+    """What is stored of a new checklist."""
+    return {"taskId": task_id, "title": task_values.checked_title(title), "rank": rank, "createdAt": iso(now)}
 
 
 def add_item(
@@ -265,16 +260,21 @@ def add_item(
     checklist_id: str | None = None,
 ) -> Dot:
     """A new item at the end of a checklist, the task's first if none is given, unticked and set by the user (S0-10)."""
-    values = {
-        **position_in(tx, task_id, checklist_id or default_checklist(tx, task_id)),
+    position = position_in(tx, task_id, checklist_id or default_checklist(tx, task_id))
+    return tx.put(item_id, "checklistItem", item_fields(position, title, extra, tx.now))
+
+
+def item_fields(position: Mapping[str, str], title: str, extra: Mapping[str, Any], now: int) -> dict[str, Any]:
+    """What is stored of a new item, which is unticked by the user if `extra` does not say otherwise."""
+    return {
+        **position,
         "title": task_values.checked_title(title),
         "isChecked": False,
         "checkedBy": "user",
         "checkedAt": None,
-        "createdAt": iso(tx.now),
+        "createdAt": iso(now),
         **extra,
     }
-    return tx.put(item_id, "checklistItem", values)
 
 
 def position_in(reader: Reader, task_id: str, checklist_id: str) -> dict[str, str]:
@@ -335,17 +335,23 @@ def add_note(
     tx: Transaction, entry_id: str, task_id: str, text: str, *, at: str | None = None, author: str = "user"
 ) -> Dot:
     """Something written down."""
-    return add_entry(
-        tx, entry_id, task_id, {"kind": NOTE, "text": task_values.checked_text(text), "at": at or iso(tx.now)}, author
-    )
+    return add_entry(tx, entry_id, task_id, note_fields(text, at or iso(tx.now)), author)
+
+
+def note_fields(text: str, at: str) -> dict[str, Any]:
+    return {"kind": NOTE, "text": task_values.checked_text(text), "at": at}
 
 
 def add_entry(tx: Transaction, entry_id: str, task_id: str, fields: Mapping[str, Any], author: str) -> Dot:
-    """A new entry of checked `fields`. It records what the journal knew at that moment: that, and not a wall clock, is
-    how an entry is shown to come after something else (S0-02)."""
+    """A new entry of checked `fields`."""
     read(tx, task_id, "task", Task)
-    kept = {"taskId": task_id, "author": author, "knowledge": tx.knowledge(), "createdAt": iso(tx.now)}
-    return tx.put(entry_id, "entry", {**kept, **fields})
+    return tx.put(entry_id, "entry", entry_fields(task_id, fields, author, tx.knowledge(), tx.now))
+
+
+def entry_fields(task_id: str, fields: Mapping[str, Any], author: str, knowledge: Clock, now: int) -> dict[str, Any]:
+    """What is stored of a new entry. It records what the journal knew at that moment: that, and not a wall clock, is
+    how an entry is shown to come after something else (S0-02)."""
+    return {"taskId": task_id, "author": author, "knowledge": knowledge, "createdAt": iso(now), **fields}
 
 
 def as_json(page: TaskPage) -> dict[str, Any]:

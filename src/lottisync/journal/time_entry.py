@@ -92,8 +92,12 @@ def add(
     extra: Mapping[str, object] = {},
 ) -> Dot:
     """Write down time that was spent; with a span that has no end, a timer that runs."""
-    fields = {"kind": TIME, "text": task_values.checked_text(text), **span.fields(), **extra}
-    return tasks.add_entry(tx, entry_id, task_id, fields, author)
+    return tasks.add_entry(tx, entry_id, task_id, {**fields(text, span), **extra}, author)
+
+
+def fields(text: str, span: Span) -> dict[str, str | None]:
+    """What a time entry stores beside that which every entry does."""
+    return {"kind": TIME, "text": task_values.checked_text(text), **span.fields()}
 
 
 def start(tx: Transaction, entry_id: str, task_id: str, text: str, at: str) -> list[Entry]:

@@ -112,7 +112,8 @@ class Batches(Rows):
         return described is not None and not described.link
 
     def _keeps_columns(self, made: Edit) -> bool:
-        return lasting_columns_are_kept(self.schema.types[made.after.type], made.held, made.values)
+        described = self.schema.types[made.after.type]
+        return lasting_columns_are_kept(described, made.held, made.values, made.begins_alike)
 
     def _edit_all(self, taken: Sequence[Taken]) -> None:
         """Put edits in the place of what is here, and keep everything in step, as `_store` does for a single one."""

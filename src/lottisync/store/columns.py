@@ -73,20 +73,25 @@ def lasting_columns(described: EntityType | None, entity: Entity) -> tuple[str |
     created = value(CREATED_AT)
     return (
         *own_columns(described, entity.id, entity.type, value),
-        created if isinstance(created, str) else iso(min(stamp.millis for stamp in entity.registers.winning_stamps())),
+        created if isinstance(created, str) else iso(entity.registers.earliest()),
     )
 
 
 def lasting_columns_are_kept(
-    described: EntityType | None, before: Mapping[str, msgspec.Raw], after: Mapping[str, msgspec.Raw]
+    described: EntityType | None,
+    before: Mapping[str, msgspec.Raw],
+    after: Mapping[str, msgspec.Raw],
+    begins_alike: Callable[[], bool],
 ) -> bool:
     """Whether those are as they were, of an entity with these values before and after a write. Without a text that says
-    when it was made, that follows from an entity's stamps."""
+    when it was made, that is when the first of its winning writes was made: `begins_alike` says whether this is at the
+    same time."""
     sources = {CREATED_AT}
     if described is not None:
         sources.update(filter(None, (FROM_ID, TO_ID) if described.link else (described.owner, described.subtype)))
-    made_at = bytes(after.get(CREATED_AT, b""))
-    return made_at.startswith(b'"') and all(before.get(each) == after.get(each) for each in sources)
+    if any(before.get(each) != after.get(each) for each in sources):
+        return False
+    return bytes(after.get(CREATED_AT, b"")).startswith(b'"') or begins_alike()
 
 
 def own_columns(

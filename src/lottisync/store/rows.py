@@ -265,7 +265,7 @@ class Rows(Reader):
         plain = not registers.siblings and DELETED_AT not in registers
         clean = not plain and not version.adds_to_digest(after)
         columns: tuple[str | None, ...] = ()
-        if row and before and lasting_columns_are_kept(storage.described, before.registers.raw, registers.raw):
+        if row and before and _keeps_columns(storage.described, before.registers, registers):
             statement = storage.statements.refresh
         else:
             columns = lasting_columns(storage.described, after)
@@ -415,6 +415,10 @@ class Rows(Reader):
             self._buffer.chain_values(self._number, self._counter + 1, b"".join(values))
             self._counter += len(values)
             self._chain_value = values[-1]
+
+
+def _keeps_columns(described: EntityType | None, before: Registers, after: Registers) -> bool:
+    return lasting_columns_are_kept(described, before.raw, after.raw, lambda: before.earliest() == after.earliest())
 
 
 def _one_write(registers: Registers) -> bool:

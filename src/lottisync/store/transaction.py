@@ -32,6 +32,9 @@ from lottisync.store.merge import Merge
 from lottisync.store.reader import Row
 from lottisync.store.rows import INSERT_COMPONENT
 
+Put = tuple[str, str, Mapping[str, Any]]
+"""What a write is made of: the id of an entity, its type, and fields of it."""
+
 
 def refuse_bad_precedence(given: object) -> None:
     """Raise `Problem` unless it is `HIGH` or `LOW`."""
@@ -86,15 +89,15 @@ class Transaction(Merge):
                 "bad-value", "{entity_id!r} cannot be written: {error}", entity_id=entity_id[:80], error=error
             ) from None
 
-    def put_all(self, entities: Iterable[tuple[str, str, Mapping[str, Any]]], *, precedence: int | None = None) -> None:
-        """`put` each of (id, type, fields), many at once where all of them are new here, or all are here already."""
+    def put_all(self, entities: Iterable[Put], *, precedence: int | None = None) -> None:
+        """`put` each of them, many at once where all of them are new here, or all are here already."""
         remaining = iter(entities)
         while some := list(islice(remaining, batch.TOGETHER)):
             if len(some) <= batch.FEW or not self._put_together(some, precedence):
                 for entity_id, type_name, fields in some:
                     self.put(entity_id, type_name, fields, precedence=precedence)
 
-    def _put_together(self, entities: list[tuple[str, str, Mapping[str, Any]]], precedence: int | None) -> bool:
+    def _put_together(self, entities: list[Put], precedence: int | None) -> bool:
         """One write each, column by column. False, and nothing is written, if anything about them is unusual, or
         wrong."""
         try:
@@ -266,7 +269,7 @@ class Transaction(Merge):
         return stamp.dot
 
 
-def _fields(entities: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Fields | None:
+def _fields(entities: Sequence[Put]) -> Fields | None:
     """The fields of many writes; None unless all of them can be written, and none is a deletion."""
     try:
         version.validated_names([ident for ident, _, _ in entities], [type_name for _, type_name, _ in entities])
