@@ -145,8 +145,8 @@ class Batches(Rows):
         self._sum += _total(version_hash for _, _, version_hash, _ in taken)
         self._sum -= _total(row.hash for row, *_ in taken)
         self.changed = True
-        self._insert(INSERT_COMPONENT, begun)
-        self._connection.executemany(DELETE_COMPONENT, ended).fetchall()
+        self._insert(INSERT_COMPONENT, sorted(begun))
+        self._connection.executemany(DELETE_COMPONENT, sorted(ended)).fetchall()
         refresh = self._storage(taken[0].row.version.type).statements.refresh
         self._connection.executemany(refresh, rows).fetchall()
         self._insert(KEEP_WRITE, history)
@@ -193,11 +193,12 @@ class Batches(Rows):
             self._reached(number, max(counters))
             return list(zip(repeat(number), counters, range(self._n + 1, self._n + 1 + len(counters)), strict=False))
         numbers = self._reach(clocks)
-        return [
+        rows = (
             (numbers[host], counter, n)
             for n, clock in enumerate(clocks, self._n + 1)
             for host, counter in clock.items()
-        ]
+        )
+        return sorted(rows)  # in the order of the table: what lies together there is written together
 
 
 def _total(hashes: Iterable[bytes]) -> int:
