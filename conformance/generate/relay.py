@@ -1,4 +1,4 @@
-"""Messages of a relay to the byte: header, seal, link, wrap, segment. Made by a second text of the rules."""
+"""Messages of a relay to the byte: header, seal, hash, wrap, segment. Made by a second text of the rules."""
 
 import hashlib
 import hmac
@@ -55,7 +55,7 @@ def epoch_id(key: bytes) -> bytes:
 
 
 def header(kind: int, number: int = 1) -> bytes:
-    """version, kind, space, lane, number, link before, epoch, incarnation, salt"""
+    """version, kind, space, lane, number, hash before, epoch, incarnation, salt"""
     return (
         struct.pack(">BB", 1, kind)
         + SPACE
@@ -80,7 +80,7 @@ def padded(body: bytes, size: int = 512, encoding: int = 0) -> bytes:
 
 
 def message(head: bytes, plaintext: bytes, seed: bytes = SEED, open_part: bytes = b"") -> tuple[bytes, bytes]:
-    """The message, and its link."""
+    """The message, and its hash."""
     ciphertext = open_part + sealed(head, plaintext, open_part)
     signature = Ed25519PrivateKey.from_private_bytes(seed).sign(LABEL + head + hashlib.sha256(ciphertext).digest())
     return head + signature + ciphertext, hashlib.sha256(head + signature).digest()
@@ -104,18 +104,18 @@ def vectors() -> Book:
     book.ok("epoch-id", "RELAY-9", "an id cannot be two keys", "relay.epoch", epoch_id(KEY).hex(), key=KEY.hex())
     place: dict[str, Any] = {"space": SPACE.hex(), "lane": LANE.hex(), "channel": "log", "number": 1}
     known = {"seed": SEED.hex(), "key": KEY.hex()}
-    good, link = message(header(1), padded(envelope()))
-    opened = {"kind": 1, "link": link.hex(), "body": envelope().hex()}
+    good, message_hash = message(header(1), padded(envelope()))
+    opened = {"kind": 1, "hash": message_hash.hex(), "body": envelope().hex()}
     comment = "a message is verified in its place, and opened"
     book.ok("open", "RELAY-2 RELAY-3 RELAY-6", comment, "relay.open", opened, message=good.hex(), **place, **known)
-    packed, link = message(header(1), padded(bytes.fromhex(COMPRESSED), encoding=1))
-    opened = {"kind": 1, "link": link.hex(), "body": envelope(20).hex()}
+    packed, message_hash = message(header(1), padded(bytes.fromhex(COMPRESSED), encoding=1))
+    opened = {"kind": 1, "hash": message_hash.hex(), "body": envelope(20).hex()}
     comment = "what was compressed"
     book.ok("open-compressed", "RELAY-6", comment, "relay.open", opened, message=packed.hex(), **place, **known)
     in_the_clear, body = state()
-    said, link = message(header(4), padded(body), open_part=in_the_clear)
+    said, message_hash = message(header(4), padded(body), open_part=in_the_clear)
     there = place | {"channel": "state"}
-    opened = {"kind": 4, "link": link.hex(), "body": body.hex()}
+    opened = {"kind": 4, "hash": message_hash.hex(), "body": body.hex()}
     comment = "a state, of which a part is in the clear"
     book.ok("open-state", "RELAY-2", comment, "relay.open", opened, message=said.hex(), **there, **known)
     for name, change in (

@@ -13,7 +13,7 @@ from lottisync.identity.device_key import DeviceKey
 from lottisync.relay import content
 from lottisync.relay.box import wrap_context, wrap_info, wrapped
 from lottisync.relay.epoch import KEY_BYTES, Epoch
-from lottisync.relay.header import CHANNEL, EPOCH_BYTES, FIRST, LINK_BYTES, Kind, Name, parts_of, signed_bytes
+from lottisync.relay.header import CHANNEL, EPOCH_BYTES, FIRST, HASH_BYTES, Kind, Name, parts_of, signed_bytes
 from lottisync.relay.lane import Publication
 from lottisync.relay.seal import sealed_once
 from lottisync.sync.local_state import LocalState
@@ -40,7 +40,7 @@ def _boast(visitor: Visitor, name: Name, chance: random.Random) -> Said:
         with visitor.member.stores[store].reading() as reader:
             summary = LocalState(reader).summary
         stores[store] = content.StoreState(head.knowledge, head.forgotten, head.nodes, summary)
-    heads = [(lane, 1_000_000, bytes(LINK_BYTES)) for lane in sorted({one.lane for one in visitor.relay.messages})]
+    heads = [(lane, 1_000_000, bytes(HASH_BYTES)) for lane in sorted({one.lane for one in visitor.relay.messages})]
     refused = [(one.lane, one.channel, one.number) for one in sorted(visitor.relay.messages)][: content.MAX_REFUSED]
     said = content.State(visitor.member.now, stores, heads, refused)
     held = content.encode(content.OpenState([chance.randbytes(EPOCH_BYTES)]))
@@ -60,7 +60,7 @@ def _keys_for_one(visitor: Visitor, name: Name, chance: random.Random) -> Said:
 
 def _snapshot_of_nothing(visitor: Visitor, name: Name, chance: random.Random) -> Said:
     """A snapshot of which no frame was ever put there."""
-    recorded = content.Recorded(_head(visitor.member, "journal", whole=True), [chance.randbytes(LINK_BYTES)])
+    recorded = content.Recorded(_head(visitor.member, "journal", whole=True), [chance.randbytes(HASH_BYTES)])
     return Said(content.encode(content.Manifest(99, 10, visitor.member.now, [recorded])))
 
 
@@ -99,7 +99,7 @@ def sealed(visitor: Visitor, kind: Kind, say: Callable[[Name], Said]) -> Publica
 def forged(data: bytes) -> bytes:
     """The message after this one, as a stranger would have it."""
     parts = parts_of(data)
-    header = parts.header._replace(number=parts.header.number + 1, before=parts.link)
+    header = parts.header._replace(number=parts.header.number + 1, before=parts.hash)
     return header.packed() + STRANGER.sign(signed_bytes(header, parts.rest)) + parts.rest
 
 

@@ -16,7 +16,7 @@ from lottisync.identity.device_key import verify
 from lottisync.problem import Problem
 from lottisync.relay import connection
 from lottisync.relay.epoch import Epoch
-from lottisync.relay.header import FIRST, Kind, Name, link_of, parts_of
+from lottisync.relay.header import FIRST, Kind, Name, hash_of, parts_of
 from lottisync.relay.jetstream import JetStream
 from lottisync.relay.lane import Lane
 from lottisync.relay.seal import unsealed
@@ -147,7 +147,7 @@ async def _one_person(address: Address, signing: Member, sealing: Epoch, copies:
                 made = lane.sealed_as(Kind.ENVELOPE, name, before, sealing, os.urandom(CHANGE_BYTES))
                 await relay.put(made)
                 parts = parts_of(made.data)
-                before = link_of(parts.header, parts.signature)
+                before = hash_of(parts.header, parts.signature)
         names = await relay.names()
         assert len(names) == LANES * OF_A_LANE
         for name in names:

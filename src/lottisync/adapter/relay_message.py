@@ -40,7 +40,7 @@ def _open(request: Request) -> dict[str, Any]:
         body = unsealed(_hexadecimal(request, "key"), parts.header, ciphertext, open_part)
     except BadMessage as error:
         raise _refused(error) from None
-    return {"kind": int(parts.header.kind), "link": parts.link.hex(), "body": body.hex()}
+    return {"kind": int(parts.header.kind), "hash": parts.hash.hex(), "body": body.hex()}
 
 
 def _wrap(request: Request) -> str:

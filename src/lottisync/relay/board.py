@@ -31,7 +31,7 @@ class Entry(msgspec.Struct):
     name: Name
     kind: Kind
     device: str
-    link: bytes
+    hash: bytes
     size: int
     heads: dict[str, Head]
     ahead: list[Ahead]
@@ -48,7 +48,7 @@ class Entry(msgspec.Struct):
         """An envelope of which nothing is taken yet. `stores` are those that are here, in their order."""
         heads = {segment.head.store: segment.head for segment in envelope.segments}
         return cls(
-            name, Kind.ENVELOPE, device, parts.link, size, _in_order(heads, stores), envelope.ahead, {}, 0, 0,
+            name, Kind.ENVELOPE, device, parts.hash, size, _in_order(heads, stores), envelope.ahead, {}, 0, 0,
             parts.header.epoch, set(),
         )  # fmt: skip
 
@@ -58,7 +58,7 @@ class Entry(msgspec.Struct):
         heads = {one.head.store: one.head for one in manifest.stores}
         hashes = {one.head.store: list(one.frames) for one in manifest.stores}
         return cls(
-            name, Kind.MANIFEST, device, parts.link, manifest.size, _in_order(heads, stores), [], hashes,
+            name, Kind.MANIFEST, device, parts.hash, manifest.size, _in_order(heads, stores), [], hashes,
             manifest.snapshot, manifest.at, parts.header.epoch, set(),
         )  # fmt: skip
 

@@ -11,7 +11,7 @@ import msgspec
 
 from lottisync.protocol import message as m
 from lottisync.relay.epoch import MAX_EPOCHS, Epoch
-from lottisync.relay.header import EPOCH_BYTES, LANE_BYTES, LINK_BYTES, BadMessage
+from lottisync.relay.header import EPOCH_BYTES, HASH_BYTES, LANE_BYTES, BadMessage
 
 MAX_STORES = 64
 """Stores of one device. A person's own programs make a handful."""
@@ -28,7 +28,7 @@ MAX_FRAMES = 16_384
 
 EpochId = Annotated[bytes, msgspec.Meta(min_length=EPOCH_BYTES, max_length=EPOCH_BYTES)]
 LaneId = Annotated[bytes, msgspec.Meta(min_length=LANE_BYTES, max_length=LANE_BYTES)]
-Link = Annotated[bytes, msgspec.Meta(min_length=LINK_BYTES, max_length=LINK_BYTES)]
+MessageHash = Annotated[bytes, msgspec.Meta(min_length=HASH_BYTES, max_length=HASH_BYTES)]
 ChannelName = Annotated[str, msgspec.Meta(pattern=r"\A(log|keys|state|snap\.[1-9][0-9]{0,15})\Z")]
 Held = Annotated[list[tuple[m.HostName, m.Counter, m.EntityId]], msgspec.Meta(max_length=m.MAX_HELD)]
 Nodes = Annotated[list[m.ChainValue], msgspec.Meta(max_length=m.MAX_FORKS)]
@@ -114,7 +114,7 @@ class State(_Content, frozen=True):
 
     at: Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
     stores: Annotated[dict[m.StoreName, StoreState], msgspec.Meta(max_length=MAX_STORES)]
-    heads: Annotated[list[tuple[LaneId, m.Counter, Link]], msgspec.Meta(max_length=MAX_LANES)]
+    heads: Annotated[list[tuple[LaneId, m.Counter, MessageHash]], msgspec.Meta(max_length=MAX_LANES)]
     refused: Annotated[list[tuple[LaneId, ChannelName, m.Counter]], msgspec.Meta(max_length=MAX_REFUSED)]
 
 

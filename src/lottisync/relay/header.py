@@ -1,12 +1,12 @@
 """The header of a message in a relay: 114 bytes in the clear, signed (docs/specs/19-relay.md, section 3).
 
-    version(1) kind(1) space(16) lane(8) number(8) link before(32) epoch(16) incarnation(16) salt(16)
+    version(1) kind(1) space(16) lane(8) number(8) hash before(32) epoch(16) incarnation(16) salt(16)
 
     message = header, signature(64), open part, ciphertext
     signed  = "lottisync/relay-envelope/1" NUL header SHA-256(open part, ciphertext)
-    link    = SHA-256(header, signature)
+    hash    = SHA-256(header, signature)
 
-The messages of one *channel* of a lane are numbered from 1, and each names the link of the one before it. So nobody can
+The messages of one *channel* of a lane are numbered from 1, and each names the hash of the one before it. So nobody can
 leave one out, repeat it, or put another in its place, and a reader who sees the end of a channel knows what it lacks.
 """
 
@@ -22,13 +22,13 @@ HEADER_BYTES = 114
 SIGNATURE_BYTES = 64
 SPACE_BYTES = EPOCH_BYTES = INCARNATION_BYTES = SALT_BYTES = 16
 LANE_BYTES = 8
-LINK_BYTES = 32
+HASH_BYTES = 32
 LABEL = b"lottisync/relay-envelope/1\x00"
 MAX_MESSAGE = 1024 * 1024 - 1024
 """Bytes of a message: what a NATS server takes in its default settings, less its own headers. A document of the largest
 size fits."""
-FIRST = bytes(LINK_BYTES)
-"""The link before the first message of a channel."""
+FIRST = bytes(HASH_BYTES)
+"""The hash before the first message of a channel."""
 NO_EPOCH = bytes(EPOCH_BYTES)
 """In the header of a message whose body is not sealed."""
 
@@ -86,8 +86,8 @@ class Parts(NamedTuple):
         return signed_bytes(self.header, self.rest)
 
     @property
-    def link(self) -> bytes:
-        return link_of(self.header, self.signature)
+    def hash(self) -> bytes:
+        return hash_of(self.header, self.signature)
 
     def whole(self) -> bytes:
         return self.header.packed() + self.signature + self.rest
@@ -97,7 +97,7 @@ def signed_bytes(header: Header, rest: bytes) -> bytes:
     return LABEL + header.packed() + hashlib.sha256(rest).digest()
 
 
-def link_of(header: Header, signature: bytes) -> bytes:
+def hash_of(header: Header, signature: bytes) -> bytes:
     return hashlib.sha256(header.packed() + signature).digest()
 
 

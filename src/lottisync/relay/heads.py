@@ -61,6 +61,6 @@ class Heads:
     def _own(self) -> dict[bytes, ledger.Head]:
         """What the relay has acknowledged of this device's lane: it may be the only thing that was lost."""
         with self._device.space.reading() as reader:
-            lane, (number, link) = ledger.lane(reader), ledger.end_of(reader, "log")
+            lane, (number, message_hash) = ledger.lane(reader), ledger.end_of(reader, "log")
             waiting = ledger.unacknowledged(reader)
-        return {lane: (waiting[0] - 1 if waiting is not None else number, link)} if lane is not None else {}
+        return {lane: (waiting[0] - 1 if waiting is not None else number, message_hash)} if lane is not None else {}

@@ -20,7 +20,7 @@ from lottisync.relay.header import (
     Header,
     Kind,
     Name,
-    link_of,
+    hash_of,
     parts_of,
     signed_bytes,
 )
@@ -62,12 +62,12 @@ class Lane:
         with self._device.space.reading() as reader:
             return ledger.lane(reader) or b""
 
-    def compare(self, name: Name, link: bytes) -> None:
+    def compare(self, name: Name, message_hash: bytes) -> None:
         """Compare a message that this device has signed with what it has written down. One of its lane that it does not
         know shows that it was restored from a backup, or runs twice."""
         with self._device.space.reading() as reader:
             own, end = ledger.lane(reader), ledger.end_of(reader, name.channel)
-        if name.lane == own and (name.number > end[0] or (name.number == end[0] and link != end[1])):
+        if name.lane == own and (name.number > end[0] or (name.number == end[0] and message_hash != end[1])):
             self._overtaken = True
 
     def leave(self) -> None:
@@ -100,7 +100,7 @@ class Lane:
     def sealed_as(
         self, kind: Kind, name: Name, before: bytes, epoch: Epoch | None, body: bytes, open_part: bytes = b""
     ) -> Publication:
-        """The message with this name. `before` is the link of the message before it."""
+        """The message with this name. `before` is the hash of the message before it."""
         header = Header(
             kind, self._space, name.lane, name.number, before, epoch.id if epoch else NO_EPOCH, self._incarnation,
             self._chance(SALT_BYTES),
@@ -111,9 +111,9 @@ class Lane:
         return Publication(name, header.packed() + signature + rest)
 
     def written_down(self, publication: Publication, now: int, *, kept: bool = False) -> Publication:
-        """Write down its number and link before it is sent. `kept`: also its bytes, until it is acknowledged."""
+        """Write down its number and hash before it is sent. `kept`: also its bytes, until it is acknowledged."""
         parts = parts_of(publication.data)
-        head = publication.name.number, link_of(parts.header, parts.signature)
+        head = publication.name.number, hash_of(parts.header, parts.signature)
         with self._device.space.transaction(now, None) as tx:
             ledger.advance(tx, publication.name.lane, publication.name.channel, head)
             if kept:

@@ -14,7 +14,7 @@ from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 
 Head = tuple[int, bytes]
-"""The number and the link of the last message of a channel."""
+"""The number and the hash of the last message of a channel."""
 
 
 def enter(tx: Merge, space: bytes) -> None:
@@ -47,7 +47,7 @@ def begin_lane(tx: Merge, new: bytes) -> None:
 
 def end_of(reader: Reader, channel: str) -> Head:
     """How far a channel of the own lane goes."""
-    rows = reader.local("select number, link from relay_channels where channel = ?", (channel,))
+    rows = reader.local("select number, hash from relay_channels where channel = ?", (channel,))
     return (rows[0][0], bytes(rows[0][1])) if rows else (0, FIRST)
 
 
@@ -97,15 +97,16 @@ def keep_epoch(tx: Merge, epoch: Epoch, now: int) -> None:
 
 def heads(reader: Reader) -> dict[bytes, Head]:
     """The last message of every lane's log that was ever seen, or heard of."""
-    return {bytes(at): (number, bytes(link)) for at, number, link in reader.local("select * from relay_heads")}
+    rows = reader.local("select * from relay_heads")
+    return {bytes(at): (number, bytes(message_hash)) for at, number, message_hash in rows}
 
 
 def note_heads(tx: Merge, seen: Mapping[bytes, Head]) -> None:
-    for at, (number, link) in seen.items():
+    for at, (number, message_hash) in seen.items():
         tx.execute(
             """insert into relay_heads values (?, ?, ?) on conflict(lane) do update
-               set number = excluded.number, link = excluded.link where excluded.number > number""",
-            (at, number, link),
+               set number = excluded.number, hash = excluded.hash where excluded.number > number""",
+            (at, number, message_hash),
         )
 
 

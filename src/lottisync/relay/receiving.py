@@ -149,7 +149,7 @@ class Receiving:
     def _read(self, name: Name, parts: Parts, data: bytes, now: int) -> None:
         signer = self._circle.signer(parts)
         if signer == self._device.id and parts.header.kind is not Kind.FRAME:
-            self._lane.compare(name, parts.link)
+            self._lane.compare(name, parts.hash)
         elif signer != self._device.id:
             self._leave_taken_lane(name, parts)
         if parts.header.kind is Kind.KEYS:
@@ -188,8 +188,8 @@ class Receiving:
         self._board.left.add(name.lane)
 
     def _read_log(self, name: Name, parts: Parts, signer: str, size: int, now: int) -> None:
-        self._refuse_unlinked(name, parts)
-        self._heads.note({name.lane: (name.number, parts.link)})
+        self._refuse_broken_chain(name, parts)
+        self._heads.note({name.lane: (name.number, parts.hash)})
         body = self._locked.body(name, parts, parts.rest)
         if body is None:
             return
@@ -203,9 +203,9 @@ class Receiving:
         if not self._intake.take_envelope(entry, envelope, now):
             self._refused.add(name)
 
-    def _refuse_unlinked(self, name: Name, parts: Parts) -> None:
+    def _refuse_broken_chain(self, name: Name, parts: Parts) -> None:
         before = self._board.entries.get(name._replace(number=name.number - 1))
-        if before is not None and before.link != parts.header.before:
+        if before is not None and before.hash != parts.header.before:
             raise BadMessage("it does not go on behind the message before it")
 
     # -- how it stands

@@ -9,7 +9,7 @@ from lottisync.device.device import Device
 from lottisync.relay import content, ledger
 from lottisync.relay.board import Board, Entry
 from lottisync.relay.epoch import Epoch
-from lottisync.relay.header import FIRST, Kind, Name, link_of, parts_of
+from lottisync.relay.header import FIRST, Kind, Name, hash_of, parts_of
 from lottisync.relay.lane import Lane, Publication
 from lottisync.relay.recording import Recording, framed
 from lottisync.store.snapshot import Snapshot
@@ -53,7 +53,7 @@ class _Frames:
 
     def published(self, store: str, data: bytes) -> None:
         parts = parts_of(data)
-        self.before = link_of(parts.header, parts.signature)
+        self.before = hash_of(parts.header, parts.signature)
         self.hashes[store].append(hashlib.sha256(data).digest())
         self.size += len(data)
 

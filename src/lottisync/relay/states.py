@@ -39,7 +39,7 @@ class States:
                 self.refused.update(Name(*each) for each in state.refused)
 
     def _heed(self, device: str, state: content.State, now: int) -> None:
-        self._heads.note({lane: (number, link) for lane, number, link in state.heads})
+        self._heads.note({lane: (number, message_hash) for lane, number, message_hash in state.heads})
         before = self.last.get(device)
         if before is not None and before.at > state.at:
             return

@@ -3,11 +3,11 @@ from it: every command opens the stores with their tables, and few have anything
 
 TABLES = """
 create table if not exists relay_channels (lane blob not null, channel text not null, number integer not null,
-    link blob not null, primary key (lane, channel)) strict, without rowid;
+    hash blob not null, primary key (lane, channel)) strict, without rowid;
 create table if not exists relay_out (number integer primary key, message blob not null) strict;
 create table if not exists relay_epochs (id blob primary key, key blob not null, generation integer not null,
     revocations text not null, held_since integer not null) strict, without rowid;
-create table if not exists relay_heads (lane blob primary key, number integer not null, link blob not null)
+create table if not exists relay_heads (lane blob primary key, number integer not null, hash blob not null)
     strict, without rowid;
 create table if not exists relay_losses (lane blob primary key, shown integer not null, known integer not null)
     strict, without rowid;
