@@ -4,7 +4,7 @@ What was said in one language on one device may be read in another, on another d
 away. So a store keeps the words and not the text (docs/specs/11-command-line.md, section 8). `written` makes them of a
 `Sentence` or a `Problem`, `sentence` makes a `Sentence` of them again. In a column of text they are JSON.
 
-Any device may have written them. A template is followed only if it does no more than put its values in their places;
+Any device may have written them. A template is followed only if it does no more than put its values in their slots;
 else it is shown as it stands.
 """
 
@@ -17,13 +17,13 @@ from lottisync.problem import Problem, Sentence
 
 MAX_TEXT = 2_000
 """Characters of a template or a value that came of a store."""
-MAX_PLACES, MAX_DEPTH = 16, 4
+MAX_SLOTS, MAX_DEPTH = 16, 4
 """Values in a template, and sentences within sentences."""
 FORMATS = ("", "g", ",", "d", ".0f", ".1f", ".2f")
 
 
 class Wording(msgspec.Struct, array_like=True, frozen=True):
-    """A template, and what stands in its places."""
+    """A template, and what stands in its slots."""
 
     template: str
     values: "dict[str, str | int | float | Wording]" = {}
@@ -63,11 +63,11 @@ def _short(value: str | int | float) -> str | int | float:
 def _is_plain(template: str, values: "dict[str, str | int | float | Wording]") -> bool:
     """Whether a template only names values that there are."""
     try:
-        places = [(name, form, how) for _, name, form, how in Formatter().parse(template) if name is not None]
+        slots = [(name, form, how) for _, name, form, how in Formatter().parse(template) if name is not None]
     except ValueError:
         return False
-    return len(places) <= MAX_PLACES and all(
-        name in values and form in FORMATS and how in (None, "r") for name, form, how in places
+    return len(slots) <= MAX_SLOTS and all(
+        name in values and form in FORMATS and how in (None, "r") for name, form, how in slots
     )
 
 

@@ -77,7 +77,7 @@ def test_cli_140_the_list_says_what_was_done_and_what_became_of_it(home: Path) -
     call(home, "task", "due", "milk", "2026-12-01")
     assert run_here("undo", home=home).out == "Took back 2  due 2026-12-01: Buy milk\n"
     assert [
-        (act["number"], act["place"], act["text"], act["undoneBy"]) for act in call(home, "undo", "--list")["acts"]
+        (act["number"], act["origin"], act["text"], act["undoneBy"]) for act in call(home, "undo", "--list")["acts"]
     ] == [
         (3, "here", "took back (due 2026-12-01: Buy milk)", None),
         (2, "here", "due 2026-12-01: Buy milk", 3),
@@ -159,7 +159,7 @@ def test_cli_142_another_terminal_has_its_own(home: Path, monkeypatch: pytest.Mo
     """CLI-142"""
     monkeypatch.setattr(undoing, "this_terminal", lambda: "terminal of nobody")
     assert "nothing that was done from here" in refused(home, "undo")
-    assert call(home, "undo", "--list")["acts"][0]["place"] == "terminal"
+    assert call(home, "undo", "--list")["acts"][0]["origin"] == "terminal"
     call(home, "undo", "1")
     assert call(home, "task", "list")["tasks"] == []
 

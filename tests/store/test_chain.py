@@ -204,7 +204,7 @@ def test_copy_33_a_branch_is_taken_where_its_node_is_known_and_its_name_fits(tmp
     assert taken(store, branch._replace(first=7, before=value(60), values=value(70))) == value(60)
 
 
-def test_copy_6_links_of_our_own_host_beyond_our_counter_give_us_a_new_host(tmp_path: Path) -> None:
+def test_copy_6_values_of_our_own_host_beyond_our_counter_give_us_a_new_host(tmp_path: Path) -> None:
     a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
     write(a, 2)
     rolled = copied(a, tmp_path / "rolled.sqlite", 3)

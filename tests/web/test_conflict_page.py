@@ -279,7 +279,7 @@ def test_web_506_one_time_line_says_who_did_what_on_which_device(visitor: Visito
 
 def test_a_device_in_step_stands_at_the_line_and_the_others_left_of_it() -> None:
     def line(lacks: dict[str, int]) -> DeviceLine:
-        return DeviceLine("phone", "id", "active", this=False, linked=True, lacks=lacks, seen=None)
+        return DeviceLine("phone", "id", "active", this=False, connected=True, lacks=lacks, seen=None)
 
     assert [mark.x for mark in track_of(line({"journal": 0})).marks] == [TRACK]
     far, farther = track_of(line({"journal": 20, "agent": 2000})).marks

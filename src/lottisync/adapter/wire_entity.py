@@ -1,7 +1,7 @@
 """Entities in the JSON form of the conformance contract, and back.
 
 The contract's form spells every write out; ours is compact. Whatever does not fit the contract is a
-`BadRequest` that names the place.
+`BadRequest` that says where.
 """
 
 from typing import Any

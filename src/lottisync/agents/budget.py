@@ -139,7 +139,7 @@ def _cut(value: Any, length: int, entries: int | None) -> Any:
 
 
 def chosen(elements: Sequence[Any], room: int, order: Iterable[int]) -> list[int]:
-    """The places of those elements that fit, the first of `order` first; in the order in which they stand."""
+    """The indices of those elements that fit, the first of `order` first; in the order in which they stand."""
     kept = []
     for index in order:
         room -= size(elements[index])

@@ -18,9 +18,9 @@ SAID = marked("agent created")
 
 
 def create(
-    journal: Store, agents: Store, task_id: str, place: str, *, name: str, home_device: str, model: str, now: int
+    journal: Store, agents: Store, task_id: str, origin: str, *, name: str, home_device: str, model: str, now: int
 ) -> str:
-    """Make the agent of a task, as `create_task_agent` does, and note that this was done from `place`. Where one minds
+    """Make the agent of a task, as `create_task_agent` does, and note that this was done from `origin`. Where one minds
     the task already, nothing is noted."""
     with agents.reading() as reader:
         minded = agent_for_task(reader, task_id) is not None
@@ -28,7 +28,7 @@ def create(
     if not minded:
         with journal.reading() as reader:
             title = title_of(reader.document(task_id))
-        acts.note_elsewhere(journal, now, place, acts.said_of(Sentence(SAID), title), [ident])
+        acts.note_elsewhere(journal, now, origin, acts.said_of(Sentence(SAID), title), [ident])
     return ident
 
 
@@ -41,7 +41,7 @@ def is_creation(agents: Store, act: Act) -> bool:
     return entity is not None and entity.type == "agent"
 
 
-def take_back(journal: Store, agents: Store, act: Act, now: int, place: str) -> int:
+def take_back(journal: Store, agents: Store, act: Act, now: int, origin: str) -> int:
     """End an agent that has never been awake since it was created, and give the number of the act that this is. Raises
     `Problem` for one that has."""
     [ident] = act.about
@@ -65,4 +65,4 @@ def take_back(journal: Store, agents: Store, act: Act, now: int, place: str) -> 
             )
         if found.lifecycle == CREATED:
             agent.destroy(tx, ident)
-    return acts.note_elsewhere(journal, now, place, acts.said_of_undo(act), act.about, act.n)
+    return acts.note_elsewhere(journal, now, origin, acts.said_of_undo(act), act.about, act.n)

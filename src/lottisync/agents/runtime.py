@@ -80,7 +80,7 @@ class Runtime:
 
     async def _planned(self, now: int) -> WakePlan:
         try:
-            # Off the loop: the first look at a large journal takes seconds, and links want to be answered.
+            # Off the loop: the first look at a large journal takes seconds, and connections are to be answered.
             await anyio.to_thread.run_sync(self._orchestrator.hear, now)
             plan = self._orchestrator.look(now, self._awake)
         except Problem as problem:

@@ -95,13 +95,13 @@ class Settled(msgspec.Struct, frozen=True):
 
 
 class ActDone(msgspec.Struct, frozen=True, rename="camel"):
-    """Something that was done on this device. `place` is `here` (this terminal), `terminal` or `browser`; `undoes` is
+    """Something that was done on this device. `origin` is `here` (this terminal), `terminal` or `browser`; `undoes` is
     the number of the act that it took back, `undoneBy` of the one that took it back. `left` counts the entities of
     which it is still to be taken back, where that was begun and interrupted."""
 
     number: int
     at: Instant
-    place: Literal["here", "terminal", "browser"]
+    origin: Literal["here", "terminal", "browser"]
     text: str
     undoes: int | None
     undone_by: int | None

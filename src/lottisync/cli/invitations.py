@@ -264,7 +264,7 @@ def _show(terminal: Terminal, number: int, uri: str, minutes: int, *, daemon: bo
     )
     for line in drawn.getvalue().splitlines():
         click.echo(line)
-    terminal.line(say("Anyone who has this link before it is used can join."), "dim")
+    terminal.line(say("Anyone who has this invitation before it is used can join."), "dim")
     if daemon:
         terminal.line(
             say("The daemon answers it, also when this command has ended. {number}", number=_taking_back(number)), "dim"

@@ -28,7 +28,7 @@ from lottisync.store.instant import iso
 @click.command()
 @click.argument("code", required=False)
 @click.option("--at", "at", metavar="HOST:PORT", help="Where the device that shows the code listens.")
-@click.option("--invite", is_flag=True, help="Show an invitation instead of a code: a link, and its QR code.")
+@click.option("--invite", is_flag=True, help="Show an invitation instead of a code: as text, and as a QR code.")
 @click.option("--minutes", type=click.IntRange(1, 1440), default=15, help="How long the invitation is good.")
 @click.option("--no-wait", is_flag=True, help="Give the invitation to the daemon, and do not wait until it was used.")
 @click.option("--invitations", "listed", is_flag=True, help="List the invitations that were given out, and who joined.")

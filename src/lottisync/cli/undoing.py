@@ -18,7 +18,7 @@ from lottisync.problem import Usage
 from lottisync.review.precedence import PERSON
 from lottisync.store.instant import iso
 
-PLACES: dict[Literal["here", "terminal", "browser"], str] = {
+ORIGINS: dict[Literal["here", "terminal", "browser"], str] = {
     "here": marked("here"),
     "terminal": marked("another terminal"),
     "browser": marked("a browser"),
@@ -61,7 +61,7 @@ def _list(terminal: Terminal, limit: int) -> None:
             terminal.line(say("Nothing was done here yet."))
             return
         rows = [
-            (str(each.number), local(each.at, SECONDS), say(PLACES[each.place]), what, _fate(each))
+            (str(each.number), local(each.at, SECONDS), say(ORIGINS[each.origin]), what, _fate(each))
             for each, what in zip(found, said, strict=True)
         ]
         terminal.table(["", "when", "where", "what", ""], rows)
@@ -81,10 +81,10 @@ def _fate(act: ActDone) -> str:
 
 
 def _answer(act: Act) -> ActDone:
-    place: Literal["here", "terminal", "browser"] = "browser" if act.place.startswith("browser") else "terminal"
-    if act.place == this_terminal():
-        place = "here"
-    return ActDone(act.n, iso(act.at), place, str(act.said), act.undoes, act.undone_by, act.left)
+    origin: Literal["here", "terminal", "browser"] = "browser" if act.origin.startswith("browser") else "terminal"
+    if act.origin == this_terminal():
+        origin = "here"
+    return ActDone(act.n, iso(act.at), origin, str(act.said), act.undoes, act.undone_by, act.left)
 
 
 def _take_back(terminal: Terminal, act: Act) -> int:

@@ -295,7 +295,7 @@ async def _carry_over_idle(home: TaskHome) -> None:
 async def _start_pages(
     tasks: TaskGroup, home: TaskHome, where: Where, pair_at: Address, say: Callable[[str, str], None], *, discover: bool
 ) -> None:
-    """Where no place for them was asked for, a daemon goes on without pages."""
+    """If nobody has said at which address they are to be, a daemon that cannot serve them goes on without pages."""
     serve = partial(web_pages.serve, discover=discover, report=say)
     try:
         await tasks.start(serve, home, web_pages.listen(where), where.network, pair_at)

@@ -156,7 +156,7 @@ async def _first_of(sockets: list[socket.socket]) -> None:
 
 
 def _load() -> None:
-    """In a thread: it takes a good part of a second, and links want to be answered meanwhile."""
+    """In a thread: it takes a good part of a second, and connections are to be answered meanwhile."""
     import lottisync.web.application
     import lottisync.web.server  # noqa: F401
 
@@ -166,16 +166,16 @@ def device_lines(home: TaskHome, running: DaemonStatus | None) -> "list[DeviceLi
     from lottisync.web import words
     from lottisync.web.site import DeviceLine
 
-    linked = {state.device for state in running.peers if state.connected} if running else set()
+    connected = {state.device for state in running.peers if state.connected} if running else set()
     lacks, seen = lacked(home, running), last_seen(home, running)
-    away = {device: each for device, each in absences(home, running).items() if device not in linked}
+    away = {device: each for device, each in absences(home, running).items() if device not in connected}
     lines = [
         DeviceLine(
             member.name,
             member.device,
             member.status,
             member.device == home.key.device_id,
-            member.device in linked,
+            member.device in connected,
             lacks.get(member.device, {}),
             seen.get(member.device),
             shown_away(away[member.device], words.instant) if member.device in away else "",

@@ -91,8 +91,8 @@ class Story:
         mine = self.phone.run("pair", code, "--listen", LOOPBACK)
         theirs = self.laptop.answer(offer)
         require(mine["words"] == theirs["words"], "both devices show the same words")
-        linked = until(lambda: _linked(self.phone) and _linked(self.laptop), "the two daemons are linked")
-        require(linked, "connected")
+        connected = until(lambda: _connected(self.phone) and _connected(self.laptop), "the two daemons are connected")
+        require(connected, "connected")
         self.stage.step(
             "They find each other by mDNS and pair with a code that is typed",
             ["lottisync pair", (f"shows {code}", "bold"), (f"words: {' '.join(theirs['words'])}", "green")],
@@ -290,7 +290,7 @@ class Story:
     def apart(self) -> None:
         """Phone is offline; both devices set one due date, and both values are kept until a person settles them."""
         self.phone.stop()
-        until(lambda: not _linked(self.laptop), "laptop sees that phone is away")
+        until(lambda: not _connected(self.laptop), "laptop sees that phone is away")
         self.laptop.run("task", "due", CONTESTED, "2026-12-18")
         self.phone.run("task", "due", CONTESTED, "2026-12-21")
         require(self.laptop.run("conflicts") == [], "apart, neither knows of the other's change")
@@ -354,7 +354,7 @@ def require(condition: object, what: str) -> None:
         raise DemoFailed(f"this should be true, and is not: {what}")
 
 
-def _linked(device: DemoDevice) -> bool:
+def _connected(device: DemoDevice) -> bool:
     return any(peer["connected"] for peer in device.run("status")["peers"])
 
 

@@ -1,6 +1,6 @@
 """What was done on this device (docs/specs/11-command-line.md, section 6).
 
-An *act* is one transaction in which somebody changed a store from one place, which may be a terminal or a browser. The
+An *act* is one transaction in which somebody changed a store from one origin, which may be a terminal or a browser. The
 store keeps the newest acts in local tables, in the transaction of the act itself: which entities it wrote to, and what
 each register held before. An entity that the act made has no "before".
 
@@ -29,7 +29,7 @@ NAMED = 3
 """How many titles the sentence of an act names."""
 
 TABLE = """
-create table if not exists acts (n integer primary key autoincrement, at integer not null, place text not null,
+create table if not exists acts (n integer primary key autoincrement, at integer not null, origin text not null,
     said text not null, host text not null, first integer not null, last integer not null,
     feed integer not null, undoes integer, redo integer not null, about text not null) strict;
 create table if not exists act_writes (act integer not null, entity text not null, was text,
@@ -53,7 +53,7 @@ class Act(NamedTuple):
 
     n: int
     at: int
-    place: str
+    origin: str
     said: Sentence
     undoes: int | None
     redo: bool
@@ -114,42 +114,42 @@ read_before = msgspec.json.Decoder(Before).decode
 
 
 @contextmanager
-def acting(store: Store, now: int, place: str, said: str) -> Iterator[Transaction]:
+def acting(store: Store, now: int, origin: str, said: str) -> Iterator[Transaction]:
     """A transaction of the higher precedence, at `now` (ms), that is noted as an act. `said` says what is done; the
     titles of what it was done to are added. A transaction that writes nothing is no act."""
     with store.transaction(now, HIGH) as tx:
         begun = tx.counter
         yield tx
         if tx.counter > begun:
-            note_act(tx, begun, place, said)
+            note_act(tx, begun, origin, said)
 
 
 def note_elsewhere(
-    store: Store, now: int, place: str, said: str, about: Iterable[str], undoes: int | None = None
+    store: Store, now: int, origin: str, said: str, about: Iterable[str], undoes: int | None = None
 ) -> int:
     """Note an act whose writes are kept elsewhere, and that only another package can take back; or, with `undoes`, that
     it was taken back. Gives its number."""
     with store.transaction(now, None) as tx:
         ((number,),) = tx.execute(
-            """insert into acts (at, place, said, host, first, last, feed, undoes, redo, about)
+            """insert into acts (at, origin, said, host, first, last, feed, undoes, redo, about)
                values (?, ?, ?, '', 0, 0, 0, ?, 0, ?) returning n""",
-            (now, place, str(said), undoes, _listed(about)),
+            (now, origin, str(said), undoes, _listed(about)),
         )
         _note_words(tx, number, said)
     return int(number)
 
 
-def note_act(tx: Transaction, begun: int, place: str, said: str, undoes: Act | None = None) -> int:
+def note_act(tx: Transaction, begun: int, origin: str, said: str, undoes: Act | None = None) -> int:
     dots = _Range(tx.host, begun + 1, tx.counter)
     written = overwritten.written_by(tx, *dots.bindings)
     idents = [ident for ident, _, _ in written]
     if undoes is None:
         said = said_of(_sentence(said), _titles(tx, idents, said))
     ((number,),) = tx.execute(
-        """insert into acts (at, place, said, host, first, last, feed, undoes, redo, about)
+        """insert into acts (at, origin, said, host, first, last, feed, undoes, redo, about)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?, '[]') returning n""",
         (
-            *(tx.now, place, str(said), *dots.bindings, max((feed for _, feed, _ in written), default=0)),
+            *(tx.now, origin, str(said), *dots.bindings, max((feed for _, feed, _ in written), default=0)),
             *(undoes and undoes.n, int(undoes is not None and undoes.undoes is not None and not undoes.redo)),
         ),
     )
@@ -278,7 +278,7 @@ def _own_title(document: Document | None) -> str:
 # -- reading
 
 
-_ACT = """select n, at, place, said, undoes, redo,
+_ACT = """select n, at, origin, said, undoes, redo,
         (select words from act_words w where w.act = a.n),
         (select max(u.n) from acts u where u.undoes = a.n and u.n not in (select undo from acts_begun)), about,
         (select (select count(*) from act_writes w where w.act = a.n)
@@ -291,9 +291,9 @@ def newest(reader: Reader, limit: int) -> list[Act]:
     return [_act(*row) for row in reader.local(f"{_ACT} order by n desc limit ?", (limit,))]
 
 
-def last_of(reader: Reader, place: str) -> Act:
-    """The last act from a place that is not taken back. Raises `Problem` if there is none."""
-    rows = reader.local(f"{_ACT} where place = ? order by n desc", (place,))
+def last_of(reader: Reader, origin: str) -> Act:
+    """The last act from a origin that is not taken back. Raises `Problem` if there is none."""
+    rows = reader.local(f"{_ACT} where origin = ? order by n desc", (origin,))
     found = next((act for row in rows if (act := _act(*row)).open), None)
     if found is None:
         raise Problem("nothing-to-undo", "nothing that was done from here can be taken back", hint="acts")
@@ -327,7 +327,7 @@ def _listed(idents: Iterable[str]) -> str:
     return msgspec.json.encode(list(idents)).decode()
 
 
-def _act(n: int, at: int, place: str, said: str, *rest: Any) -> Act:
+def _act(n: int, at: int, origin: str, said: str, *rest: Any) -> Act:
     undoes, redo, words, by, about, left = rest
     idents = msgspec.json.decode(about, type=list[str])
-    return Act(n, at, place, _said(said, words), undoes, bool(redo), by, idents, left or 0)
+    return Act(n, at, origin, _said(said, words), undoes, bool(redo), by, idents, left or 0)

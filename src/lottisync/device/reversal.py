@@ -41,7 +41,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
 
 
 def take_back(
-    store: Store, now: int, place: str, act: Act, writer: Writer, progress: UndoProgress = lambda done, of: None
+    store: Store, now: int, origin: str, act: Act, writer: Writer, progress: UndoProgress = lambda done, of: None
 ) -> Act:
     """Write back what an act replaced, and give the act that this is. `writer` names who wrote with a stamp. Raises
     `Problem` if something was written since; then nothing is changed. What is written while a large act is being taken
@@ -56,7 +56,7 @@ def take_back(
     total, done = len(undoing.writes), 0
     for number, groups in enumerate(batches, 1):
         with store.transaction(now, HIGH) as tx:
-            undo = _take_back_some(tx, place, undoing.at(tx), groups, last=number == len(batches))
+            undo = _take_back_some(tx, origin, undoing.at(tx), groups, last=number == len(batches))
         done += sum(map(len, groups))
         progress(done, total)
     with store.reading() as reader:
@@ -71,7 +71,7 @@ def take_back(
         return acts.numbered(reader, undo)
 
 
-def _take_back_some(tx: Transaction, place: str, undoing: "_Undoing", groups: list[list[str]], *, last: bool) -> int:
+def _take_back_some(tx: Transaction, origin: str, undoing: "_Undoing", groups: list[list[str]], *, last: bool) -> int:
     """Take an act back from some entities, and give the number of the act that does so."""
     act = acts.numbered(tx, undoing.number)
     undo = _begun(tx, act.n)
@@ -84,7 +84,7 @@ def _take_back_some(tx: Transaction, place: str, undoing: "_Undoing", groups: li
     for restoration in restorations:
         _restore(tx, restoration)
     if undo is None:
-        undo = acts.note_act(tx, before, place, acts.said_of_undo(act), act)
+        undo = acts.note_act(tx, before, origin, acts.said_of_undo(act), act)
     else:
         acts.note_part(tx, before, undo)
     if last:

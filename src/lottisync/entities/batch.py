@@ -76,7 +76,7 @@ class Plain(NamedTuple):
     stamps: list[dict[str, Stamp]]
     values: list[dict[str, Any]]
     made: dict[int, Registers]
-    """By place, those that somebody has asked for."""
+    """By index, those that somebody has asked for."""
 
     def opened(self) -> list[tuple[Version, Entity]]:
         """What `version.open_foreign` would have made of each."""
@@ -87,7 +87,7 @@ class Plain(NamedTuple):
         return made, Entity(made.id, made.type, self.clocks[at], self.registers(at))
 
     def registers(self, at: int) -> Registers:
-        """Of the version at this place."""
+        """Of the version with this index."""
         made = self.made.get(at)
         if made is None:
             stored, decoded = self.columns.documents[at], self.values[at]
@@ -99,7 +99,7 @@ class Plain(NamedTuple):
         return map(dict.get, self.values, repeat(wanted))
 
     def stamped(self) -> list[int]:
-        """The places of those with other stamps than their base: entities that were written more than once."""
+        """The indices of those with other stamps than their base: entities that were written more than once."""
         return [at for at, stamps in enumerate(self.stamps) if stamps]
 
     def all_stamps(self) -> Iterator[Stamp]:

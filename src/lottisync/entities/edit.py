@@ -51,7 +51,7 @@ class Edit(NamedTuple):
 
 
 def received(incoming: Plain, present: Mapping[str, Version]) -> dict[int, Edit]:
-    """By place, those of the versions that came which are usual edits of what is here: where `entity.succeeds` says so,
+    """By index, those of the versions that came which are usual edits of what is here: where `entity.succeeds` says so,
     and what is here is plain, too. What is here has the hash that was stored with it. None of a batch that names an
     entity twice."""
     ids, types = incoming.columns[:2]

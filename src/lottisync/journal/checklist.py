@@ -2,7 +2,7 @@
 (docs/specs/08-journal.md, section 3).
 
 An item names its task, its checklist and its rank, and these three are one value: a move writes all of them. So two
-devices that move one item at the same time leave it in one of the two places.
+devices that move one item at the same time leave it in one of the two positions.
 
 Each verb works inside a transaction that the caller opened, as those of `lottisync.journal.tasks` do.
 """

@@ -95,7 +95,7 @@ class Added(msgspec.Struct):
 
 
 def parse(raw: bytes, name: str) -> TaskFile:
-    """The file's content, checked whole; `Problem` names the place that is wrong."""
+    """The file's content, checked whole; `Problem` says where it is wrong."""
     if len(raw) > MAX_BYTES:
         raise Problem(
             "bad-file",
@@ -140,20 +140,20 @@ def _check(file: TaskFile, name: str) -> None:
     _unique([label.key for label in file.labels], "label", name)
     _unique([task.key for task in file.tasks], "task", name)
     for label in file.labels:
-        with placed(f"{name}: label {quoted(label.key)}"):
+        with refused_at(f"{name}: label {quoted(label.key)}"):
             task_values.checked_title(label.name)
     for task in file.tasks:
-        place = f"{name}: task {quoted(task.key)}"
-        with placed(place):
+        where = f"{name}: task {quoted(task.key)}"
+        with refused_at(where):
             _check_values(task)
-        _unique([item.key for item in task.checklist], "checklist item", place)
-        _unique([note.key for note in task.notes], "note", place)
+        _unique([item.key for item in task.checklist], "checklist item", where)
+        _unique([note.key for note in task.notes], "note", where)
         for key in task.labels:
             if key not in labels:
                 raise Problem(
                     "bad-file",
-                    "{place} has a label {quoted} that the file does not define. Nothing was imported",
-                    place=place,
+                    "{where} has a label {quoted} that the file does not define. Nothing was imported",
+                    where=where,
                     quoted=quoted(key),
                 )
         for instant in [
@@ -166,20 +166,20 @@ def _check(file: TaskFile, name: str) -> None:
             except ValueError:
                 raise Problem(
                     "bad-file",
-                    "{place}: {quoted} is not a time like 2026-11-02T18:30:00Z. Nothing was imported",
-                    place=place,
+                    "{where}: {quoted} is not a time like 2026-11-02T18:30:00Z. Nothing was imported",
+                    where=where,
                     quoted=quoted(instant),
                 ) from None
 
 
 @contextlib.contextmanager
-def placed(place: str) -> Iterator[None]:
+def refused_at(where: str) -> Iterator[None]:
     """Within it, an error says where in the file it is."""
     try:
         yield
     except Problem as problem:
         raise Problem(
-            "bad-file", "{place}: {message_}. Nothing was imported", place=place, message_=problem.message
+            "bad-file", "{where}: {message_}. Nothing was imported", where=where, message_=problem.message
         ) from None
 
 
@@ -199,13 +199,13 @@ def _check_values(task: TaskRecord) -> None:
         task_values.checked_text(note.text)
 
 
-def _unique(keys: list[str], what: str, place: str) -> None:
+def _unique(keys: list[str], what: str, where: str) -> None:
     doubled = sorted({key for key in keys if keys.count(key) > 1}) if len(set(keys)) < len(keys) else []
     if doubled:
         raise Problem(
             "bad-file",
-            "{place}: the {what} key {quoted} is used twice. Nothing was imported",
-            place=place,
+            "{where}: the {what} key {quoted} is used twice. Nothing was imported",
+            where=where,
             what=what,
             quoted=quoted(doubled[0]),
         )

@@ -26,7 +26,7 @@ from lottisync.journal.task_file import (
     TaskFile,
     TaskRecord,
     parse,
-    placed,
+    refused_at,
 )
 from lottisync.journal.types import TIME, Category, ChecklistItem, Entry
 from lottisync.problem import Problem
@@ -193,7 +193,7 @@ def file_of(found: Iterable[Row], name: str, now: int) -> TaskFile:
     the line."""
     made = _Made(name, iso(now))
     for row in found:
-        with placed(f"{name}: line {row.line}"):
+        with refused_at(f"{name}: line {row.line}"):
             made.take(row)
     return parse(msgspec.json.encode(made.file()), name)
 

@@ -69,21 +69,21 @@ def read(raw: bytes, name: str, zone: tzinfo | None = None) -> TaskFile:
         return parse(raw, name)  # which says how large a file may be
     records: dict[str, TaskRecord] = {}
     labels: dict[str, LabelRecord] = {}
-    for place, text in _pieces(raw, name):
+    for where, text in _pieces(raw, name):
         try:
             task = msgspec.json.decode(text, type=_Task)
             if task.status not in STATUS:
                 continue
             record, own = _record(task, zone), [LabelRecord(_label_key(each), each) for each in task.labels]
         except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
-            raise _bad(name, place, error) from None
-        where = Sentence("{name}: {place}", name=name, place=place)
+            raise _bad(name, where, error) from None
+        whole = Sentence("{name}: {where}", name=name, where=where)
         if record.key in records:
             raise Problem(
-                "bad-file", "{place}: the uuid {uuid} is used twice. Nothing was imported", place=where, uuid=record.key
+                "bad-file", "{where}: the uuid {uuid} is used twice. Nothing was imported", where=whole, uuid=record.key
             )
         labels |= {each.key: each for each in own}
-        records |= {each.key: each for each in parse(_file([record], own), where).tasks}
+        records |= {each.key: each for each in parse(_file([record], own), whole).tasks}
     return TaskFile("lottisync-tasks/1", list(records.values()), list(labels.values()))
 
 
@@ -105,18 +105,18 @@ def _array(raw: bytes, name: str) -> Iterator[tuple[Sentence, bytes]]:
         tasks = msgspec.json.decode(raw, type=list[msgspec.Raw])
     except (msgspec.MsgspecError, RecursionError) as error:
         number = line_of(error, raw)
-        place = Sentence("it") if number is None else Sentence("line {number}", number=number)
-        raise _bad(name, place, error) from None
+        where = Sentence("it") if number is None else Sentence("line {number}", number=number)
+        raise _bad(name, where, error) from None
     for number, task in enumerate(tasks, 1):
         yield Sentence("task {number}", number=number), bytes(task)
 
 
-def _bad(name: str, place: Sentence, error: Exception) -> Problem:
+def _bad(name: str, where: Sentence, error: Exception) -> Problem:
     return Problem(
         "bad-file",
-        "{name}: {place} is not a task of Taskwarrior: {error}. Nothing was imported",
+        "{name}: {where} is not a task of Taskwarrior: {error}. Nothing was imported",
         name=name,
-        place=place,
+        where=where,
         error=error,
     )
 

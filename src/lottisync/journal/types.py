@@ -1,7 +1,7 @@
 """The journal: tasks, checklists, entries, labels (docs/specs/03-entities.md, section 6).
 
 Ordered children carry their membership and rank themselves: an item knows its checklist and its
-place, so two devices that add items at once do not rewrite one list.
+position, so two devices that add items at once do not rewrite one list.
 """
 
 from typing import Literal

@@ -26,7 +26,7 @@ FIELDS = {
     "deletedAt": marked("Deleted"),
     "text": marked("Text"),
     "minutes": marked("Time"),
-    "rank": marked("Place"),
+    "rank": marked("Position"),
     "name": marked("Name"),
     "displayName": marked("Name"),
     "color": marked("Colour"),

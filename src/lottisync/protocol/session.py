@@ -151,7 +151,7 @@ class _Direction:
     def _large(self, message: m.Chain | m.Batch | m.Keys) -> str | None:
         match message:
             case m.Chain() if len(message.values) % VALUE_BYTES:
-                return f"a chain of {len(message.values)} bytes, where each link has {VALUE_BYTES}"
+                return f"a chain of {len(message.values)} bytes, where each value has {VALUE_BYTES}"
             case m.Batch() if not 1 <= len(message.versions) <= min(m.MAX_BATCH, self.left):
                 return f"a batch of {len(message.versions)} versions where at most {self.left} are left"
             case m.Batch():

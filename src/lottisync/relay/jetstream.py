@@ -261,9 +261,9 @@ class JetStream:
             if (name.lane, name.channel) == (purge.lane, purge.channel) and name.number < purge.below
         ]
         for first in range(0, len(gone), DELETED_TOGETHER):
-            places = {name: self._positions[name].sequence for name in gone[first : first + DELETED_TOGETHER]}
-            await asyncio.gather(*(stream.delete(self._context, self._stream, at) for at in places.values()))
-            for name in places:
+            sequences = {name: self._positions[name].sequence for name in gone[first : first + DELETED_TOGETHER]}
+            await asyncio.gather(*(stream.delete(self._context, self._stream, at) for at in sequences.values()))
+            for name in sequences:
                 del self._positions[name]
 
     # -- what a person asks for

@@ -93,7 +93,7 @@ def write(space: Store, url: str, new_space: bytes, now: int, certificate: str =
 
 
 def use_credentials(space: Store, file: str, now: int) -> None:
-    """Let this device, and no other, use the file of credentials at this place; none if it is empty."""
+    """Let this device, and no other, use the file of credentials at this path; none if it is empty."""
     with space.transaction(now, None) as tx:
         ledger.keep_credentials(tx, file)
 

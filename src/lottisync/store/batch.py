@@ -91,7 +91,7 @@ class Batches(Rows):
         return hashes
 
     def _edits(self, incoming: Plain, present: Mapping[str, Row]) -> dict[int, Edit]:
-        """By place, what may go the way of `_edit_all`: usual edits of rows that are sound, and no links."""
+        """By index, what may go the way of `_edit_all`: usual edits of rows that are sound, and no links."""
         if any(clock.get(self._host, 0) > self._counter for clock in incoming.clocks):
             return {}
         found = edit.received(incoming, {row.version.id: row.version for row in self._editable(present.values())})
@@ -218,8 +218,8 @@ def _named(new: NewRows, paths: Mapping[str, str]) -> Iterable[Any]:
     if len(columns) == 1:
         return columns.popitem()[1]
     rows = zip(*columns.values(), strict=True)
-    places = {name: list(columns).index(path) for name, path in paths.items()}
-    return [row[places[name]] for row, name in zip(rows, new.columns.types, strict=True)]
+    index = {name: list(columns).index(path) for name, path in paths.items()}
+    return [row[index[name]] for row, name in zip(rows, new.columns.types, strict=True)]
 
 
 def _made_at(new: NewRows) -> list[str]:

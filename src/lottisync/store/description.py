@@ -162,7 +162,7 @@ def _needs_nothing(connection: apsw.Connection, file: Path, given: StoreSchema |
         return True
     if described is None:
         return False
-    found, place = described
+    found, held = described
     if found.name != given.name:
         raise Problem(
             "wrong-store",
@@ -188,7 +188,7 @@ def _needs_nothing(connection: apsw.Connection, file: Path, given: StoreSchema |
             file=file,
             version=given.version,
         )
-    return found.version >= given.version and position in (None, place)
+    return found.version >= given.version and position in (None, held)
 
 
 def _some(types: Collection[str]) -> str:

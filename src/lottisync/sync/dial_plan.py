@@ -98,7 +98,7 @@ def in_turn(known: Iterable[Known]) -> list[Known]:
 
 
 def failed(known: Known, rank: int, now: float, chance: Random, failure: Failure) -> Known:
-    """The address after another attempt has failed. `rank` is its place in the plan."""
+    """The address after another attempt has failed. `rank` is its position in the plan."""
     longest = LONGEST_PAUSE_SECONDS if rank < LIKELY else LONGEST_UNLIKELY_PAUSE_SECONDS
     pause = min(FIRST_PAUSE_SECONDS * 2.0 ** min(known.failures, 20), longest) * chance.uniform(0.7, 1.3)
     return known._replace(

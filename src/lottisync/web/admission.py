@@ -77,8 +77,8 @@ def new_code(entropy: bytes) -> str:
     number = int.from_bytes(entropy)
     letters = ""
     for _ in range(CODE_LENGTH):
-        number, place = divmod(number, len(LETTERS))
-        letters += LETTERS[place]
+        number, digit = divmod(number, len(LETTERS))
+        letters += LETTERS[digit]
     return "-".join(letters[n : n + 4] for n in range(0, CODE_LENGTH, 4))
 
 

@@ -285,10 +285,10 @@ def bars_of(wakes: list[Wake]) -> list[Bar]:
     most = max((wake.tokens.prompt_tokens + wake.tokens.completion_tokens for wake in wakes), default=0) or 1
     return [
         Bar(
-            place * (BAR + GAP),
+            number * (BAR + GAP),
             round(HIGH * wake.tokens.prompt_tokens / most),
             round(HIGH * wake.tokens.completion_tokens / most),
             bool(wake.failed),
         )
-        for place, wake in enumerate(reversed(wakes))
+        for number, wake in enumerate(reversed(wakes))
     ]

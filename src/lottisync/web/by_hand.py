@@ -1,7 +1,7 @@
 """What a person writes in place of all values of a conflict: which fields it is typed into, and what they mean.
 
-A field of a task is written by the verb of its page, so it means the same in both places. An agent's state and home, a
-tick and a place are not written by hand: one of their values is kept, or their own verb is used.
+A field of a task is written by the verb of its page, so it means the same on both pages. An agent's state and home, a
+tick and a position are not written by hand: one of their values is kept, or their own verb is used.
 """
 
 from collections.abc import Callable, Mapping

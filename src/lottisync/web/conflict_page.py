@@ -22,7 +22,7 @@ from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 from lottisync.web import by_hand, words
 from lottisync.web.difference import Part, differing
-from lottisync.web.frame import NOTHING_DONE, back_to, form_of, page, place_of, problem_text, site_of
+from lottisync.web.frame import NOTHING_DONE, back_to, form_of, origin_of, page, problem_text, site_of
 from lottisync.web.site import Site
 
 BOTH = "both"
@@ -97,7 +97,7 @@ def _acting(request: Request, store: Store, said: str) -> AbstractContextManager
     site = site_of(request)
     if store is not site.journal:
         return store.transaction(site.now(), PERSON)
-    return acts.acting(store, site.now(), place_of(request), said)
+    return acts.acting(store, site.now(), origin_of(request), said)
 
 
 def _of_entity(reader: Reader, ident: str) -> list[Conflict]:

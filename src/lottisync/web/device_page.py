@@ -81,7 +81,7 @@ def change(request: Request) -> Response:
             case "rename":
                 roster_verbs.rename(site.home, device, form.one("name"))
             case "retire":
-                roster_verbs.retire(site.home, device, {line.device for line in site.devices() if line.linked})
+                roster_verbs.retire(site.home, device, {line.device for line in site.devices() if line.connected})
             case "revoke":
                 _revoke(site, device, form.one("seen"), form.all("keep"))
             case _:
@@ -127,8 +127,8 @@ def track_of(line: DeviceLine) -> Track:
     """A device as it is drawn: a line for each store, and a sentence of what it shows."""
     held = dict.fromkeys(STORES, 0) if line.this else line.lacks
     marks = [
-        Mark(STORES[store], held[store], _place(held[store]), RAIL * place)
-        for place, store in enumerate(STORES, 1)
+        Mark(STORES[store], held[store], _place(held[store]), RAIL * number)
+        for number, store in enumerate(STORES, 1)
         if store in held
     ]
     late = [mark for mark in marks if mark.lacks]

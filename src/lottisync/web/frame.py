@@ -104,7 +104,7 @@ def form_of(request: Request) -> Form:
     return found
 
 
-def place_of(request: Request) -> str:
+def origin_of(request: Request) -> str:
     """The browser, as far as acts are taken back from where they were done: its session."""
     return f"browser {hashlib.sha256(request.state.session.form_token.encode()).hexdigest()[:16]}"
 
@@ -112,7 +112,7 @@ def place_of(request: Request) -> str:
 def undoable(request: Request) -> Act | None:
     """The last act from this browser, if it is not taken back."""
     with site_of(request).journal.reading() as reader, suppress(Problem):
-        return acts.last_of(reader, place_of(request))
+        return acts.last_of(reader, origin_of(request))
     return None
 
 
@@ -145,7 +145,7 @@ def page(
         **{"waiting": site.waiting()} if "waiting" not in values else {},
         conflict_count=site.conflicts(),
         device_name=next((line.name for line in devices if line.this), ""),
-        devices_linked=[line for line in devices if line.linked],
+        devices_connected=[line for line in devices if line.connected],
         undoable=undoable(request),
         form_token=request.state.session.form_token,
         picture=request.state.picture,

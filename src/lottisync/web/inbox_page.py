@@ -23,8 +23,8 @@ from lottisync.web.frame import (
     NOTHING_DONE,
     back_to,
     form_of,
+    origin_of,
     page,
-    place_of,
     problem_text,
     since_of,
     site_of,
@@ -55,9 +55,9 @@ def shown(request: Request, since: int, *, said: str = "", status: int = 200) ->
     listed = site.inbox()
     heads = site.heads(since)
     waiting = sum(head.waiting for head in heads)
-    place = _place(request)
-    lines = rows.folded(heads, slice(place.page * PER_PAGE, (place.page + 1) * PER_PAGE))
-    opened = lines if waiting <= MOST_OPEN else [line for line in lines if line.ident == place.open] or lines[:1]
+    part = _part(request)
+    lines = rows.folded(heads, slice(part.page * PER_PAGE, (part.page + 1) * PER_PAGE))
+    opened = lines if waiting <= MOST_OPEN else [line for line in lines if line.ident == part.open] or lines[:1]
     sets, aside = listed.opened([ident for line in opened for ident in line.sets], now)
     found = rows.cards(sets)
     in_place = {row.item.id for card in found for row in card.rows}
@@ -74,8 +74,8 @@ def shown(request: Request, since: int, *, said: str = "", status: int = 200) ->
         folded=[line for line in lines if line not in opened],
         titles=listed.titles({line.task_id for line in lines}),
         names=listed.names({line.agent_id for line in lines}),
-        opened=place,
-        more=len({(head.task_id, head.agent_id) for head in heads}) > (place.page + 1) * PER_PAGE,
+        opened=part,
+        more=len({(head.task_id, head.agent_id) for head in heads}) > (part.page + 1) * PER_PAGE,
         put_off=[rows.row_of(item) for item in apart if item.status == "deferred"],
         expired=[rows.row_of(item) for item in apart if item.expired],
         since=since,
@@ -87,18 +87,18 @@ def shown(request: Request, since: int, *, said: str = "", status: int = 200) ->
     )
 
 
-class Place(NamedTuple):
+class Part(NamedTuple):
     """Where on the inbox a visitor is: which page, from 0 on, and which card they opened."""
 
     page: int
     open: str
 
 
-def _place(request: Request) -> Place:
+def _part(request: Request) -> Part:
     """The part that was asked for. A form says so, too, so that its answer is the same page."""
     given = form_of(request).one if request.method == "POST" else lambda name: request.query_params.get(name, "")
     number = int(text) if (text := given("page")).isascii() and text.isdigit() and len(text) < 7 else 0
-    return Place(number, given("open")[:200])
+    return Part(number, given("open")[:200])
 
 
 def _attention(site: Site) -> list[attention.Open]:
@@ -140,12 +140,12 @@ def decide(request: Request) -> Response:
         item = site.inbox().item(ident, site.now())
         if not digest or item.shown != digest:
             return _again(request, NOTHING_DONE)
-        outcome = _verdict(site.verdicts(place_of(request)), form, item, site.now())
+        outcome = _verdict(site.verdicts(origin_of(request)), form, item, site.now())
     except Problem as problem:
         return _again(request, problem_text(problem), 400)
     if outcome.result in NOT_DONE:
         return _again(request, NOTHING_DONE if outcome.view is not None else _why_not(site, outcome))
-    return back_to(place(form), rows.row_of(item).ident, since=since_of(request), done=ident, **_kept(form))
+    return back_to(page_of(form), rows.row_of(item).ident, since=since_of(request), done=ident, **_kept(form))
 
 
 def _verdict(verdicts: Verdicts, form: Form, item: ItemView, now: int) -> Outcome:
@@ -178,7 +178,7 @@ def decide_all(request: Request) -> Response:
     seen = dict(pair.rpartition(" ")[::2] for pair in form.all("seen"))
     now = site.now()
     try:
-        verdicts = site.verdicts(place_of(request))
+        verdicts = site.verdicts(origin_of(request))
         if form.one("verdict") == "confirm":
             outcomes = verdicts.confirm_selected(seen, now, shown=seen)
         else:
@@ -195,7 +195,7 @@ def decide_all(request: Request) -> Response:
             done=done,
         )
         return _again(request, changed)
-    return back_to(place(form), form.one("card"), since=since_of(request), done=ALL, **_kept(form))
+    return back_to(page_of(form), form.one("card"), since=since_of(request), done=ALL, **_kept(form))
 
 
 def _again(request: Request, said: str, status: int = 409) -> Response:
@@ -211,7 +211,7 @@ def _kept(form: Form) -> dict[str, str]:
     return {} if form.one("back") else {"page": form.one("page"), "open": form.one("open")}
 
 
-def place(form: Form) -> str:
+def page_of(form: Form) -> str:
     task = form.one("back")
     return f"/tasks/{task}" if task.isprintable() and task and "/" not in task else "/inbox"
 

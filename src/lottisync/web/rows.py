@@ -198,18 +198,18 @@ def folded(heads: list[SetHead], page: slice) -> list[Folded]:
     together: dict[tuple[str, str], list[SetHead]] = {}
     contested = set()
     for head in sorted(heads, key=attrgetter("created_at"), reverse=True):
-        place = head.task_id, head.agent_id
-        together.setdefault(place, []).append(head)
+        minding = head.task_id, head.agent_id
+        together.setdefault(minding, []).append(head)
         if head.contested:
-            contested.add(place)
+            contested.add(minding)
     ordered = [
-        *(place for place in together if place in contested),
-        *(place for place in together if place not in contested),
+        *(minding for minding in together if minding in contested),
+        *(minding for minding in together if minding not in contested),
     ]
     return [
-        Folded(*place, _groups_of(many), place in contested, [head.id for head in many])
-        for place in ordered[page]
-        for many in (together[place],)
+        Folded(*minding, _groups_of(many), minding in contested, [head.id for head in many])
+        for minding in ordered[page]
+        for many in (together[minding],)
     ]
 
 

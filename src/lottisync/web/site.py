@@ -36,7 +36,7 @@ class DeviceLine(NamedTuple):
     device: str
     status: str
     this: bool
-    linked: bool
+    connected: bool
     lacks: dict[str, int]
     seen: str | None
     away: str = ""
@@ -125,8 +125,8 @@ class Site:
     def inbox(self) -> Inbox:
         return Inbox(self.journal, self.agents, ACTIONS, language=spoken())
 
-    def verdicts(self, place: str | None = None) -> Verdicts:
-        """The person's verdicts here; what another process left half done is finished first. With a place they are
+    def verdicts(self, origin: str | None = None) -> Verdicts:
+        """The person's verdicts here; what another process left half done is finished first. With a origin they are
         noted, so that they can be taken back from there."""
         found = Verdicts(
             self.journal,
@@ -134,7 +134,7 @@ class Site:
             ACTIONS,
             device_id=self.home.key.device_id,
             new_id=self.new_id,
-            note=partial(note_verdict, self.journal, place) if place is not None else unnoted,
+            note=partial(note_verdict, self.journal, origin) if origin is not None else unnoted,
         )
         found.recover(self.now())
         return found
@@ -192,6 +192,6 @@ class Site:
         for store in self.home.stores.values():
             with store.reading() as reader:
                 hashed.update(reader.digest())
-        hashed.update(repr([(line.device, line.linked, line.lacks) for line in devices]).encode())
+        hashed.update(repr([(line.device, line.connected, line.lacks) for line in devices]).encode())
         hashed.update(repr((self.pairing.shown, self.pairing.ended, self.invitations())).encode())
         return hashed.hexdigest()[:32]

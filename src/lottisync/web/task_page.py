@@ -29,7 +29,7 @@ from lottisync.store import lookups, overwritten
 from lottisync.store.instant import iso, later, there
 from lottisync.store.reader import Reader
 from lottisync.web import clock_field, rows, task_verbs, words
-from lottisync.web.frame import back_to, form_of, page, place_of, problem_text, since_of, site_of
+from lottisync.web.frame import back_to, form_of, origin_of, page, problem_text, since_of, site_of
 from lottisync.web.gate import Form
 from lottisync.web.site import Site
 
@@ -59,7 +59,7 @@ def add(request: Request) -> Response:
     now = site.now()
     task_id = site.new_id(now)
     try:
-        with acts.acting(site.journal, now, place_of(request), marked("added")) as tx:
+        with acts.acting(site.journal, now, origin_of(request), marked("added")) as tx:
             tasks.add_task(tx, task_id, form.one("title"))
     except Problem as problem:
         return _listed(request, said=problem_text(problem), status=400)
@@ -245,12 +245,12 @@ def change(request: Request) -> Response:
     verb = task_verbs.VERBS.get(form.one("verb"))
     try:
         if form.one("verb") == "create-agent":
-            _let_an_agent_mind(site, task_id, form, place_of(request))
+            _let_an_agent_mind(site, task_id, form, origin_of(request))
             return back_to(f"/tasks/{task_id}", form.one("anchor"), since=since_of(request))
         if verb is None:
             raise Problem("bad-verb", "there is nothing called {verb!r} to do", verb=form.one("verb")[:40])
         now = site.now()
-        with acts.acting(site.journal, now, place_of(request), task_verbs.said(form)) as tx:
+        with acts.acting(site.journal, now, origin_of(request), task_verbs.said(form)) as tx:
             verb(tx, task_id, form, site.new_id(now))
     except Problem as problem:
         return shown(request, task_id, since_of(request), said=problem_text(problem), status=400)
@@ -259,13 +259,13 @@ def change(request: Request) -> Response:
     return back_to(f"/tasks/{task_id}", form.one("anchor"), since=since_of(request))
 
 
-def _let_an_agent_mind(site: Site, task_id: str, form: Form, place: str) -> None:
+def _let_an_agent_mind(site: Site, task_id: str, form: Form, origin: str) -> None:
     """As `agent create` does: it wakes on this device."""
     creation.create(
         site.journal,
         site.agents,
         task_id,
-        place,
+        origin,
         name=form.one("name"),
         home_device=site.home.key.device_id,
         model=model_named(form.one("model"), os.environ),

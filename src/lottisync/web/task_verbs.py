@@ -124,9 +124,9 @@ def _move_to(tx: Transaction, task: str, form: Form) -> object:
 
 
 def _steps(text: str) -> int:
-    """By how many places an item is moved: down, or up with a minus."""
+    """By how many positions an item is moved: down, or up with a minus."""
     if not re.fullmatch("-?[0-9]{1,4}", text, re.ASCII):
-        raise Problem("bad-value", "an item is moved by a number of places; got {text!r}", text=text[:40])
+        raise Problem("bad-value", "an item is moved by a number of positions; got {text!r}", text=text[:40])
     return int(text)
 
 
