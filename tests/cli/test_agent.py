@@ -73,7 +73,7 @@ def test_a_wake_without_a_daemon_says_what_it_does_and_what_it_cost(person: Pers
     assert "turn 2 of 5, thinking" in woke.err
     shown = person.json("agent", "show", person.task)
     assert (shown["lifecycle"], shown["wakes"], shown["changesWaiting"], shown["awake"]) == ("active", 1, 0, False)
-    assert shown["home"] | {"id": ""} == {"id": "", "name": "laptop", "lastSeenAt": None, "offered": False}
+    assert shown["homeDevice"] | {"id": ""} == {"id": "", "name": "laptop", "lastSeenAt": None, "offered": False}
     [entry] = person.json("agent", "log", person.task)["wakes"]
     assert (entry["status"], entry["reason"], entry["tokens"]) == ("completed", "userInitiated", shown["tokens"])
     assert shown["tokens"]["read"] > shown["tokens"]["written"] > 0
@@ -214,13 +214,13 @@ def test_a_home_that_was_not_seen_for_long_is_offered_for_take_over(person: Pers
         ident = tx.by_type("agent")[0].id
         tx.put(ident, "agent", {"homeDevice": "lost", "createdAt": "2020-01-01T00:00:00.000Z"})
     home.close()
-    assert person.json("agent", "show", person.task)["home"]["offered"]
+    assert person.json("agent", "show", person.task)["homeDevice"]["offered"]
     assert f"Take over: lottisync agent move {person.task}" in person.run("agent", "show", person.task).out
     assert "home is away" in person.run("agent", "list").out
     assert "no device is called 'phone'" in person.run("agent", "move", person.task, "--to", "phone").err
     person.json("agent", "move", person.task, "--to", "laptop")
     shown = person.json("agent", "show", person.task)
-    assert (shown["home"]["name"], shown["home"]["offered"]) == ("laptop", False)
+    assert (shown["homeDevice"]["name"], shown["homeDevice"]["offered"]) == ("laptop", False)
 
 
 def test_an_agent_sleeps_while_its_task_is_gone(person: Person) -> None:

@@ -378,7 +378,7 @@ def test_agent152_the_log_says_whose_wakes_it_lists(person: Person) -> None:
     person.json("agent", "create", person.task)
     person.json("agent", "wake", person.task)
     log = person.json("agent", "log", person.task)
-    assert (log["agentName"], log["taskTitle"], log["home"]) == ("Laura", "Repair the bicycle", "laptop")
+    assert (log["agentName"], log["taskTitle"], log["homeDeviceName"]) == ("Laura", "Repair the bicycle", "laptop")
     for options in ((), ("--wake", log["wakes"][0]["runKey"])):
         heading, *_ = person.run("agent", "log", person.task, *options).out.splitlines()
         assert heading == "Laura  Repair the bicycle  wakes on laptop"

@@ -286,7 +286,7 @@ def test_cli_864_a_task_says_all_that_belongs_to_it_in_the_readers_language(tmp_
     assert "is blocked by 'Repair the bicycle'" in run_here("task", "show", "plumber", home=home).out
     told = json.loads(run_here("task", "show", "plumber", "--json", home=home).out)
     [link] = told["links"]
-    assert (link["relation"], link["title"]) == ("is_blocked_by", "Repair the bicycle")
+    assert (link["relation"], link["taskTitle"]) == ("is_blocked_by", "Repair the bicycle")
     assert "in Arbeit" in run_here("task", "list", "--language", "de", home=home).out
     assert "aktiv" in run_here("devices", "--language", "de", home=home).out
     run_here("agent", "create", "bicycle", home=home)

@@ -52,7 +52,7 @@ class AgentAnswer(msgspec.Struct, frozen=True, rename="camel"):
     model: str | None
     endpoint: str | None
     withheld: Withheld | None
-    home: AgentHome
+    home_device: AgentHome
     config: dict[str, Any]
     subscriptions: dict[str, Any]
     timers: dict[str, Instant]
@@ -80,7 +80,7 @@ class Woken(msgspec.Struct, frozen=True, rename="camel"):
     took. `turnLimitReached`: the model was not done. `repeated`: this wake was complete before, and nothing was done
     now. `tokens` is null if the server does not count them."""
 
-    id: str
+    agent_id: str
     run_key: str
     thread_id: str
     report_id: str
@@ -93,10 +93,10 @@ class Woken(msgspec.Struct, frozen=True, rename="camel"):
     tokens: Tokens | None
 
 
-class TimerSet(msgspec.Struct, frozen=True):
+class TimerSet(msgspec.Struct, frozen=True, rename="camel"):
     """The agent wakes at `at`, where a daemon runs."""
 
-    id: str
+    agent_id: str
     timer: str
     at: Instant
 
@@ -170,12 +170,12 @@ class RunAnswer(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Runs(msgspec.Struct, frozen=True, rename="camel"):
-    """The wakes of an agent on this device, the latest first. `home` is the name of the device on which the agent wakes
-    now; it is null for a device that is not known here, `taskTitle` for a task that is gone."""
+    """The wakes of an agent on this device, the latest first. The agent wakes on the device `homeDeviceName` now; that
+    is null for a device that is not known here, and `taskTitle` for a task that is gone."""
 
     agent_name: str
     task_title: str | None
-    home: str | None
+    home_device_name: str | None
     wakes: list[RunAnswer]
 
 

@@ -41,11 +41,18 @@ class Devices(msgspec.Struct, frozen=True):
     devices: list[Device]
 
 
+class Compared(msgspec.Struct, frozen=True):
+    """How many entities have been compared, of how many."""
+
+    done: int
+    of: int
+
+
 class Peer(msgspec.Struct, frozen=True, rename="camel"):
     """How another device in use stands. `holdsBack`: deleted things that cannot be forgotten before it has seen them.
     `away`: why there is no connection; null if it is connected, or nothing is known. `address`: where it is
     connected, if this device dialled it. `diverged`: stores that differ although nothing is missing; `mended`: how
-    many entities were put right, by store. `comparing`: how much of a store has been compared, done and of how many.
+    many entities were put right, by store. `comparing`: how much of a store has been compared, by store.
     `receiving`: how far the changes have come that this device is getting from it now; null if there are none.
     `onlyHere`, `onlyThere`: stores that one of the two does not have; `failingThere`: stores that the device has and
     leaves out, because it cannot use their files. `refusals`: each kind of what was refused between the two in the last
@@ -67,7 +74,7 @@ class Peer(msgspec.Struct, frozen=True, rename="camel"):
     error: str | None
     diverged: list[str]
     mended: dict[str, int]
-    comparing: dict[str, tuple[int, int]]
+    comparing: dict[str, Compared]
     receiving: Receiving | None
     only_here: list[str]
     only_there: list[str]

@@ -57,7 +57,7 @@ class Decision(msgspec.Struct, frozen=True, rename="camel"):
     args: dict[str, Any]
     summary: str
     verdict: str
-    actor: Literal["user", "agent"]
+    by: Literal["user", "agent"]
     reason: str | None
     result: str | None
     edited: bool
@@ -78,7 +78,7 @@ class Decision(msgspec.Struct, frozen=True, rename="camel"):
             args=one.args,
             summary=one.human_summary,
             verdict=one.verdict,
-            actor="user" if one.actor == "user" else "agent",
+            by="user" if one.actor == "user" else "agent",
             reason=one.reason,
             result=one.result,
             edited=one.edited,

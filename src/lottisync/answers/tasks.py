@@ -96,7 +96,7 @@ class Note(msgspec.Struct, frozen=True):
     end: Instant | None
     kind: str
     text: str
-    author: str
+    by: str
     minutes: int | None
     runs: bool
 
@@ -119,7 +119,7 @@ class Link(msgspec.Struct, frozen=True, rename="camel"):
 
     relation: str
     task_id: str
-    title: str
+    task_title: str
 
 
 class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):

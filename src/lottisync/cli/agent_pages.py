@@ -67,7 +67,7 @@ def _show_list(terminal: Terminal, pages: list[AgentAnswer]) -> None:
         terminal.line(say("No agent minds a task. Let one with: lottisync agent create TASK"))
         return
     rows = [
-        (short(one.id), one.name, _state(one), one.task_title or say("(gone)"), one.home.name or say(UNKNOWN))
+        (short(one.id), one.name, _state(one), one.task_title or say("(gone)"), one.home_device.name or say(UNKNOWN))
         for one in pages
     ]
     terminal.table(["id", "name", "", "task", "home"], rows)
@@ -91,7 +91,7 @@ def _show_page(terminal: Terminal, page: AgentAnswer, which: str) -> None:
     terminal.line(f"{page.name}  {_state(page)}", "bold")
     there = f"{page.task_title}  lottisync task show {short(page.task_id)}"
     terminal.fact("task", there if page.task_title else say("(gone)"))
-    terminal.fact("home", page.home.name or say(UNKNOWN))
+    terminal.fact("home", page.home_device.name or say(UNKNOWN))
     model = page.model or DEFAULT_MODEL
     terminal.fact("model", say("{model} at {server}", model=model, server=page.endpoint) if page.endpoint else model)
     terminal.fact("woke", local(page.last_wake_at) or say("never"))
@@ -123,8 +123,8 @@ def _show_page(terminal: Terminal, page: AgentAnswer, which: str) -> None:
             say("It sleeps, after {asleep_because}", asleep_because=translated(page.asleep_because)), "bold red"
         )
         terminal.line(say("When that is mended: lottisync agent resume"))
-    if page.home.offered:
-        seen = local(page.home.last_seen_at) or say("for as long as this device remembers")
+    if page.home_device.offered:
+        seen = local(page.home_device.last_seen_at) or say("for as long as this device remembers")
         terminal.line(
             say("Its home was not seen since {seen}. Take over: lottisync agent move {which}", seen=seen, which=which),
             "yellow",
@@ -153,7 +153,7 @@ def _state(page: AgentAnswer) -> str:
     if page.withheld and page.lifecycle != agents.DESTROYED:
         return _withheld(page.withheld)
     state = say(LIFECYCLES.get(page.lifecycle, page.lifecycle))
-    return say("{state}, home is away", state=state) if page.home.offered else state
+    return say("{state}, home is away", state=state) if page.home_device.offered else state
 
 
 def _withheld(reason: Withheld) -> str:
@@ -278,7 +278,7 @@ def log(terminal: Terminal, which: str, run: str | None) -> None:
         else:
             terminal.line(say("It has not woken on this device."))
 
-    terminal.emit(Runs(page.name, page.task_title, page.home.name, wakes), shown)
+    terminal.emit(Runs(page.name, page.task_title, page.home_device.name, wakes), shown)
 
 
 ENDS = {
@@ -302,7 +302,7 @@ def _heading(page: AgentAnswer) -> str:
         "{name}  {task_title}  wakes on {device}",
         name=page.name,
         task_title=page.task_title or say("(gone)"),
-        device=page.home.name or say(UNKNOWN),
+        device=page.home_device.name or say(UNKNOWN),
     )
 
 

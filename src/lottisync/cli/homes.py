@@ -338,8 +338,8 @@ def _peer_row(peer: Peer) -> tuple[Any, ...]:
     if peer.holds_back:
         notes.append(say("holds back {holds_back} deleted", holds_back=number(peer.holds_back)))
     notes += [
-        say("comparing {name}: {done}", name=name, done=_percent(done, of))
-        for name, (done, of) in peer.comparing.items()
+        say("comparing {name}: {done}", name=name, done=_percent(one.done, one.of))
+        for name, one in peer.comparing.items()
     ]
     notes += [_received(peer.receiving)] if peer.receiving else []
     away = away_text(peer.away, peer.name) if peer.away else ""

@@ -57,7 +57,7 @@ def agent_page(home: TaskHome, found: Agent, now: int, damaged: list[Problem] | 
         model=chosen.model,
         endpoint=chosen.endpoint,
         withheld=None if withheld is None else _withheld(withheld),
-        home=_home_of(home, found, state, now),
+        home_device=_home_of(home, found, state, now),
         config=found.config,
         subscriptions=found.subscriptions,
         timers=agents.timers(found),

@@ -9,6 +9,7 @@ from lottisync.agents import admission, agent, switch
 from lottisync.agents.types import Agent
 from lottisync.answers.devices import (
     AsleepAgent,
+    Compared,
     Copy,
     Daemon,
     InvitationState,
@@ -162,7 +163,7 @@ def _peer(
         error=state.error,
         diverged=state.diverged,
         mended=state.mended,
-        comparing=state.comparing,
+        comparing={store: Compared(*counts) for store, counts in state.comparing.items()},
         receiving=state.receiving,
         only_here=state.only_here,
         only_there=state.only_there,
