@@ -5,6 +5,7 @@ A program's own stores may lie in the same home; they come after these.
 
 from lottisync.daemon.stores import STORES
 from lottisync.device.home import Home
+from lottisync.problem import Sentence
 from lottisync.store.store import Store
 
 
@@ -19,7 +20,7 @@ class TaskHome(Home):
     def device_name(self, device: str) -> str:
         """What people call the device of that id; the beginning of the id if it is not known here."""
         member = self.roster().members.get(device)
-        return member.name if member is not None else f"an unknown device ({device[:8]})"
+        return member.name if member is not None else Sentence("an unknown device ({id})", id=device[:8])
 
     @property
     def agent(self) -> Store:

@@ -138,14 +138,28 @@ def words(event: Event, peer: str) -> tuple[str, str] | None:
     `status` keeps, a refusal, each reader has the words in their language."""
     match event:
         case Diverged(store):
-            return "diverged", f"{store} differs from {peer} although both know the same"
+            return "diverged", Sentence(
+                "{store} differs from {peer} although both know the same", store=store, peer=peer
+            )
         case Quarantined(_, reason):
-            return "quarantined", f"{peer} sent what cannot be taken, kept as it came: {reason}"
+            return "quarantined", Sentence(
+                "{peer} sent what cannot be taken, kept as it came: {reason}", peer=peer, reason=reason
+            )
         case Repaired(store, entity):
-            return "mended", f"{store}: {entity} had been changed behind its store's back, and was mended"
+            return "mended", Sentence(
+                "{store}: {entity} had been changed behind its store's back, and was mended", store=store, entity=entity
+            )
+        case Mended(store, 1):
+            return "mended", Sentence(
+                "mended 1 entity of {store}: damaged here, or not as on {peer}", store=store, peer=peer
+            )
         case Mended(store, count):
-            entities = "1 entity" if count == 1 else f"{count:,} entities"
-            return "mended", f"mended {entities} of {store}: damaged here, or not as on {peer}"
+            return "mended", Sentence(
+                "mended {count:,} entities of {store}: damaged here, or not as on {peer}",
+                count=count,
+                store=store,
+                peer=peer,
+            )
         case StoresDiffer():
             return "stores-differ", " ".join(not_shared(peer, *event))
         case OverAllowance(store):
@@ -163,8 +177,8 @@ def words(event: Event, peer: str) -> tuple[str, str] | None:
                 "{peer} does not compare {store} now: {reason}", peer=peer, store=store, reason=reason
             )
         case Refused(problem):
-            return "refused", f"{peer}: {problem.message}"
+            return "refused", Sentence("{peer}: {problem}", peer=peer, problem=problem)
         case Failed(problem):
-            return "failed", f"{peer}: {problem.message}"
+            return "failed", Sentence("{peer}: {problem}", peer=peer, problem=problem)
         case _:
             return None
