@@ -80,6 +80,23 @@ def test_what_is_made_here_is_what_a_write_makes() -> None:
     assert (whole[0].base, whole[0].stamps, whole[0].latest()) == (NEXT, {}, 3_000)
 
 
+@pytest.mark.parametrize("which", ["some of it", "all of it"])
+def test_an_entity_begins_with_the_first_write_that_still_counts(which: str) -> None:
+    """An edit of some of it leaves that one; an edit of all of it is the first one then."""
+    changes = {"title": b'"y"', "due": b"2"} | ({"a": b"1", "b": b"2"} if which == "all of it" else {})
+    plain = batch.plain([edited(NEXT, **changes)])
+    assert plain is not None
+    came = edit.received(plain, {GOOD.id: GOOD})[0]
+    document = b"{%b}" % b",".join(b'"%b":%b' % (path.encode(), changes[path]) for path in sorted(changes))
+    made = edit.made([GOOD], [document], [NEXT])
+    assert made is not None
+    first = version.open_foreign(GOOD).registers.earliest()
+    assert first == min(STAMP.millis, LATER.millis)
+    for found in (came, made[0]):
+        assert found.begun == first
+        assert found.begins_alike() is (which == "some of it")
+
+
 def test_columns_of_different_lengths_are_refused_and_not_cut() -> None:
     """A column that is cut would leave an edit out silently."""
     with pytest.raises(ValueError, match="zip"):
