@@ -41,8 +41,8 @@ def test_cli_156_the_home_goes_when_another_device_has_everything(homes: tuple[P
     assert states["laptop"] == "retired"
 
 
-def test_cli_156_nothing_is_deleted_that_no_other_device_has(homes: tuple[Path, Path]) -> None:
-    """CLI-156, CLI-47: and without a yes nothing is done at all."""
+def test_cli_1560_nothing_is_deleted_that_no_other_device_has(homes: tuple[Path, Path]) -> None:
+    """CLI-1560, CLI-1561, CLI-47"""
     laptop, _ = homes
     assert run_here("task", "add", "Buy milk", home=laptop).code == 0
     assert run_here("leave", home=laptop).code == 2

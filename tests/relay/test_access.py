@@ -72,7 +72,7 @@ def advice(done: Result, part: str) -> str:
 def test_relay_541_a_household_s_server_runs_with_what_was_written_for_it(
     home: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """RELAY-541, RELAY-542, RELAY-543"""
+    """RELAY-541, RELAY-5410, RELAY-5411, RELAY-542, RELAY-543"""
     folder, port = tmp_path / "relay", free_port()
     made = run_here(
         *("relay", "server-config", str(folder), "--host", "127.0.0.1", "--port", str(port)),

@@ -11,7 +11,7 @@ python -m tools.bench --times 5        each of them five times; without this thr
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -61,7 +61,7 @@ BY_NAME_ONLY = {"relay", "relay-many"}
 """What takes longer than all the others together; the figures stand in 19-relay.md."""
 
 
-def main() -> int:
+def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.bench", description="What everything costs, as ratios.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(BENCHES)} (all but relay)")
     parser.add_argument("--quick", action="store_true", help="small numbers: shows that it runs, and writes no report")
@@ -73,7 +73,7 @@ def main() -> int:
     parser.add_argument(
         "--times", type=int, help="how often each is run; the middle one counts (3, a million entities once)"
     )
-    options = parser.parse_args()
+    options = parser.parse_args(given)
     if options.million and options.names:
         parser.error("--million is a bench of its own, and takes no names")
     unknown = [name for name in options.names if name not in BENCHES]
@@ -85,9 +85,13 @@ def main() -> int:
     page, chosen = report.ALL, {name: bench for name, bench in BENCHES.items() if name in wanted}
     if options.million:
         page, chosen = report.MILLION, {"million": million.million}
+    loads, paces = [machine.load()], list[float]()
+    writes = not options.quick and not options.names
+    if writes and (refused := machine.refusal(loads)) is not None:
+        Console(stderr=True).print(refused)
+        return 1
     runs: dict[tuple[str, str], list[Figure]] = {}
     curves: dict[str, list[Curve]] = {}
-    loads, paces = [machine.load()], list[float]()
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         sizes = QUICK if options.quick else FULL
