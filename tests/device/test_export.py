@@ -145,6 +145,15 @@ def test_many_are_written_together(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ]
 
 
+def test_backup_11_of_two_lines_of_one_id_the_first_is_imported(tmp_path: Path) -> None:
+    """BACKUP-11: the second finds it here already."""
+    source, target = filled(tmp_path), new_store(tmp_path, 2)
+    header, *lines = lines_of(source)
+    again = [line.replace(b"Bakery", b"Butcher's") for line in lines]
+    assert export.take({"journal": target}, [header, *lines, *again], NOON) == export.Imported(3, 3)
+    assert documents(target) == documents(source)
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.dictionaries(

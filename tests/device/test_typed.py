@@ -132,6 +132,27 @@ def test_many_are_added_and_edited_as_one_by_one(tmp_path: Path) -> None:
     assert many.get(ids[0]) == Recipe(ids[0], "Recipe 0", 9, tags={"red": True})
 
 
+def test_a_value_that_is_the_default_today_is_not_tomorrow(tmp_path: Path) -> None:
+    """A factory makes another default each day; what is written is what differs from that of this moment."""
+    today = ["Monday"]
+
+    class Menu(msgspec.Struct, frozen=True):
+        id: str = ""
+        title: str = ""
+        day: str = msgspec.field(default_factory=lambda: today[0])
+
+    tmp_path.joinpath("menu").mkdir()
+    store = Store.create(tmp_path / "menu" / "menu.sqlite", schema("menu", [EntityType("menu", Menu)]), minting(1))
+    with store.transaction(NOON, HIGH) as tx:
+        Writing(tx, str).add(Menu("a", "Soup"))
+    today[0] = "Tuesday"
+    with store.transaction(NOON, HIGH) as tx:
+        Writing(tx, str).add_all([Menu("b", "Pie", "Monday"), Menu("c", "Salad")])
+    with store.reading() as reader:
+        stored = [document.stored for document in reader.documents("menu")]
+    assert sorted(stored) == [b'{"day":"Monday","title":"Pie"}', b'{"title":"Salad"}', b'{"title":"Soup"}']
+
+
 def test_many_are_written_together(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `add_all` and `edit_all` are for: no write of theirs goes alone."""
     monkeypatch.setattr(Transaction, "put", None)

@@ -227,6 +227,16 @@ def test_an_id_of_something_else_is_no_task(store: Store, where: str) -> None:
     assert dump(store) == before
 
 
+def test_an_item_with_the_id_of_its_checklist_is_refused(store: Store) -> None:
+    """Neither takes the place of the other."""
+    odd = copy.deepcopy(LIST)
+    odd["tasks"][0]["checklist"][0]["id"] = derived_id("checklist", BOILER)
+    before = dump(store)
+    with pytest.raises(Problem, match="is a checklist, not a checklistItem"):
+        load(store, odd)
+    assert dump(store) == before
+
+
 def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
     content = copy.deepcopy(LIST)
     change(content)

@@ -241,7 +241,7 @@ class CodeShown(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class InvitationShown(msgspec.Struct, frozen=True, rename="camel"):
-    """The first line of `pair --invite`: the link to open on the other device."""
+    """The first line of `pair --invite`: the invitation to open on the other device."""
 
     number: int
     uri: str

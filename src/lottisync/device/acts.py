@@ -292,7 +292,7 @@ def newest(reader: Reader, limit: int) -> list[Act]:
 
 
 def last_of(reader: Reader, origin: str) -> Act:
-    """The last act from a origin that is not taken back. Raises `Problem` if there is none."""
+    """The last act from an origin that is not taken back. Raises `Problem` if there is none."""
     rows = reader.local(f"{_ACT} where origin = ? order by n desc", (origin,))
     found = next((act for row in rows if (act := _act(*row)).open), None)
     if found is None:

@@ -198,7 +198,8 @@ def _check_header(header: Header) -> None:
 
 def _add(store: Store, records: list[EntityRecord], now: int, *, dry_run: bool) -> int:
     with store.reading() as reader:
-        new = [record for record in records if reader.version(record.id) is None]
+        missing = [record for record in records if reader.version(record.id) is None]
+    new = list({record.id: record for record in reversed(missing)}.values())[::-1]  # of one id the first record
     if dry_run or not new:
         return len(new)
     with store.transaction(now, HIGH) as tx:

@@ -11,7 +11,7 @@ value that does not fit reads as the field's default, because a newer version of
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 from msgspec import UNSET
@@ -148,7 +148,7 @@ class Writing(Reading):
         if ident and self._tx.version(ident) is not None:
             raise _exists(described.name, ident)
         fields = _fields(kind)
-        values = {field.path: value for field in fields if (value := getattr(entity, field.name)) != field.default}
+        values = {field.path: value for field in fields if (value := getattr(entity, field.name)) != field.default()}
         if not values:  # an entity exists by its writes, so one field is written all the same
             values = {fields[0].path: getattr(entity, fields[0].name)}
         return ident or self._new_id(self._tx.now), described.name, _checked(described.name, kind, values)
@@ -190,12 +190,13 @@ def _same_type(document: Document, described: EntityType) -> None:
 
 
 class _Field(NamedTuple):
-    """`path` is where the document has the field that the struct calls `name`."""
+    """`path` is where the document has the field that the struct calls `name`. `default` makes its default value; what
+    a factory makes may be another one tomorrow."""
 
     name: str
     path: str
     type: Any
-    default: Any
+    default: Callable[[], Any]
 
 
 @lru_cache(maxsize=1024)
@@ -204,10 +205,10 @@ def _fields(kind: type[msgspec.Struct]) -> tuple[_Field, ...]:
     return tuple(_Field(each.name, each.encode_name, each.type, _default(each)) for each in fields if each.name != "id")
 
 
-def _default(field: msgspec.structs.FieldInfo) -> Any:
+def _default(field: msgspec.structs.FieldInfo) -> Callable[[], Any]:
     if field.default_factory is not msgspec.NODEFAULT:
-        return field.default_factory()
-    return field.default
+        return cast("Callable[[], Any]", field.default_factory)
+    return lambda: field.default
 
 
 @lru_cache(maxsize=1024)

@@ -241,8 +241,8 @@ def add(tx: Transaction, file: TaskFile, progress: Callable[[int], object] = lam
 
 
 class _Import:
-    """Gathers what is missing, and writes it many at once. Notes are written last: each records what the journal knew
-    when it was written down, and that includes the items of its task."""
+    """Gathers what is missing, and writes it many at once: that counts as one moment. Notes are written last, since
+    each records what the journal knew then, and that includes the items of its task."""
 
     def __init__(self, tx: Transaction, progress: Callable[[int], object]) -> None:
         self.added = Added()
@@ -281,7 +281,7 @@ class _Import:
     def add_task(self, record: TaskRecord) -> None:
         ident = record.id or task_id(record.key)
         if self._absent(ident):
-            self._missing[ident] = ("task", self._task_fields(record))
+            self._gather(ident, "task", self._task_fields(record))
             self.added.tasks += 1
             new = True
         else:
@@ -304,6 +304,11 @@ class _Import:
             return True
         self.added.kept += 1
         return False
+
+    def _gather(self, ident: str, type_name: str, fields: dict[str, Any]) -> None:
+        if ident in self._missing or ident in self._notes:
+            self.write()  # an item with the id of its checklist is refused by the store
+        self._missing[ident] = (type_name, fields)
 
     def _keep(self, count: int) -> None:
         """So many records beside the present one belong to what is deleted."""
@@ -346,7 +351,7 @@ class _Import:
                 takes = self._has_checklist(checklist, task, new=new) if takes is None else takes
                 if takes:
                     position = {"taskId": task, "checklistId": checklist, "rank": rank}
-                    self._missing[ident] = ("checklistItem", _item_fields(item, position, created, self._tx.now))
+                    self._gather(ident, "checklistItem", _item_fields(item, position, created, self._tx.now))
                     self.added.items += 1
                 else:
                     self.added.kept += 1
@@ -359,7 +364,7 @@ class _Import:
             beside = [] if new else tasks.page(self._tx, task).checklists
             rank = tasks.rank_after(*(one.rank for one in beside))
             fields = tasks.checklist_fields(task, tasks.DEFAULT_CHECKLIST, rank, self._tx.now)
-            self._missing[ident] = ("checklist", fields)
+            self._gather(ident, "checklist", fields)
         return checklist is None or not is_deleted(checklist)
 
     def _add_note(self, record: TaskRecord, note: NoteRecord, task: str) -> None:

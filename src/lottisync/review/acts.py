@@ -19,18 +19,18 @@ from lottisync.store.store import Store
 SAID = {"confirmed": marked("confirmed"), "rejected": marked("rejected"), "put off": marked("put off")}
 
 
-def note_verdict(journal: Store, place: str, verb: str, items: Sequence[str], now: int) -> None:
+def note_verdict(journal: Store, origin: str, verb: str, items: Sequence[str], now: int) -> None:
     """Note a verdict on proposals; `verb` is a word of `lottisync.review.verdict`. Verdicts that were taken back
     close the acts that they were."""
     if verb == "undone":
         with journal.reading() as reader:
             given = acts.about(reader, items)
         for act in given:
-            acts.note_elsewhere(journal, now, place, acts.said_of_undo(act), act.about, act.n)
+            acts.note_elsewhere(journal, now, origin, acts.said_of_undo(act), act.about, act.n)
         return
     count = Sentence("1 proposal") if len(items) == 1 else Sentence("{count} proposals", count=f"{len(items):,}")
     said = acts.said_of(Sentence(SAID.get(verb, verb)), count)
-    acts.note_elsewhere(journal, now, place, said, items)
+    acts.note_elsewhere(journal, now, origin, said, items)
 
 
 def take_back(
@@ -38,14 +38,14 @@ def take_back(
     verdicts: Verdicts,
     act: Act,
     now: int,
-    place: str,
+    origin: str,
     writer: Writer,
     progress: UndoProgress = lambda done, of: None,
 ) -> int:
     """Take an act back, and give the number of the act that this is. `verdicts` note nothing by themselves. Raises
     `Problem` if something was written since."""
     if not act.about:
-        return reversal.take_back(journal, now, place, act, writer, progress).n
+        return reversal.take_back(journal, now, origin, act, writer, progress).n
     if act.undoes is not None:
         raise Problem("not-again", "a verdict that was taken back is given again by a new verdict", hint="review")
     # The last one first: it may build on one before it.
@@ -54,4 +54,4 @@ def take_back(
         if outcome.result not in ("undone", "already"):
             reason = outcome.message or "it was changed since"
             raise Problem("changed-since", "a verdict was not taken back: {reason}", hint="review", reason=reason)
-    return acts.note_elsewhere(journal, now, place, acts.said_of_undo(act), act.about, act.n)
+    return acts.note_elsewhere(journal, now, origin, acts.said_of_undo(act), act.about, act.n)

@@ -126,7 +126,7 @@ class Site:
         return Inbox(self.journal, self.agents, ACTIONS, language=spoken())
 
     def verdicts(self, origin: str | None = None) -> Verdicts:
-        """The person's verdicts here; what another process left half done is finished first. With a origin they are
+        """The person's verdicts here; what another process left half done is finished first. With an origin they are
         noted, so that they can be taken back from there."""
         found = Verdicts(
             self.journal,
