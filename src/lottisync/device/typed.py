@@ -102,7 +102,7 @@ class Writing(Reading):
         return write[0]
 
     def add_all(self, entities: Iterable[msgspec.Struct]) -> list[str]:
-        """`add` each of them, and return their ids. Many are added in a fraction of the time that single ones take.
+        """`add` each of them, and return their ids. Many are added in less time than single ones take.
         Raises as `add` does."""
         writes: dict[str, Put] = {}
         for entity in entities:
