@@ -3,42 +3,39 @@
 It goes one way only: the receiver answers, and begins no round itself."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from tests.support.counted import NOON
+from tests.support.holder import Holder
 
 from lottisync.device.device import Device
 from lottisync.store.store import Store
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.event import Event, Failed, Refused
 
+BOOT = bytes(16)
+
 
 def pull(receiver: Device, sender: Device, now: int, stores: Iterable[str] | None = None) -> None:
-    """Take over all that another device has, or what it has in some stores."""
+    """Take over all that another device has, or what it has in some stores, whether the two know each other or not."""
     names = list(sender.stores) if stores is None else list(stores)
-    _carry(
-        _side(sender.id, {name: sender.store(name) for name in names}, now, dialled=False),
-        _side(receiver.id, {name: receiver.store(name) for name in names}, now, dialled=True),
-        now,
-    )
+    giving, taking = (Holder(device.id, {name: device.store(name) for name in names}) for device in (sender, receiver))
+    _carry(giving, taking, now)
 
 
 def send(sender: Store, receiver: Store, *, now: int = NOON) -> None:
     """The same for two stores that belong to no device of the test's."""
-    giving, taking = (
-        _side(hashlib.sha256(bytes(store.file)).hexdigest(), {store.schema.name: store}, now, dialled=dialled)
-        for store, dialled in ((sender, False), (receiver, True))
-    )
-    _carry(giving, taking, now)
+    _carry(holder_of(sender), holder_of(receiver), now)
 
 
-def _side(device: str, stores: Mapping[str, Store], now: int, *, dialled: bool) -> Conversation:
-    return Conversation(
-        device=device, boot=bytes(16), stores=stores, strangers=lambda tx, hosts: None, dialled=dialled, now=now
-    )
+def holder_of(store: Store) -> Holder:
+    """A device of its own for a store, with an id that follows from where the store lies."""
+    return Holder(hashlib.sha256(bytes(store.file)).hexdigest(), {store.schema.name: store})
 
 
-def _carry(giving: Conversation, taking: Conversation, now: int) -> None:
+def _carry(sender: Device, receiver: Device, now: int) -> None:
+    giving = Conversation(sender, boot=BOOT, dialled=False, now=now)
+    taking = Conversation(receiver, boot=BOOT, dialled=True, now=now)
     try:
         giving.greet()
         taking.greet()
