@@ -279,6 +279,20 @@ def test_the_tests_of_each_package_are_in_a_folder_of_its_name() -> None:
     assert [package for package in packages if not list((ROOT / "tests" / package).glob("test_*.py"))] == []
 
 
+def test_rounds_between_devices_are_carried_by_the_production_conversation() -> None:
+    """C-10: only the tests of the store, which lies below sync, join versions and adopt knowledge step by step."""
+    steps = re.compile(
+        r"\.lacking\(|tx\.apply\(|\bextend\(tx|from tests\.support\.stores import [^\n]*\b(send|meet|greet)\b"
+    )
+    apart = {"tests/store", "tests/support/stores.py", "tests/test_house.py"}
+    found = {
+        str(file.relative_to(ROOT))
+        for file in (ROOT / "tests").rglob("*.py")
+        if steps.search(file.read_text()) and not any(str(file.relative_to(ROOT)).startswith(one) for one in apart)
+    }
+    assert found == set()
+
+
 def test_no_path_of_a_workplace_and_no_registry_is_named() -> None:
     forbidden = re.compile(
         "|".join((r"/" + "work" + r"/(main|shared)", r"/tmp/" + "bash_jobs", "py" + r"pi\.org", "python" + r"hosted"))

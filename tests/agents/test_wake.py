@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.support.device import Device
 from tests.support.examples import examples
+from tests.support.rounds import send
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
 from lottisync.agents import agent, report, run_log, thread
@@ -33,7 +34,6 @@ from lottisync.agents.toolbox import TOOLBOX
 from lottisync.agents.types import AgentMessage, AgentReport
 from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities.entity import HIGH, LOW
-from lottisync.entities.version import open_foreign
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.toolbox import ACTIONS
@@ -616,13 +616,8 @@ def test_a_proposal_about_a_field_that_changed_while_the_model_thought_is_refuse
 def test_what_the_context_saw_beyond_the_knowledge_counts_as_seen(laptop: Device, phone: Device, laura: str) -> None:
     """AGENT-10, AGENT-301: a round was cut off; also after the wake was killed and went on."""
     phone.pull(laptop)
-    phone.do(lambda tx: tasks.add_task(tx, "t9", "This has not arrived"))
     phone.do(lambda tx: tasks.edit_task(tx, "t1", {"estimate": 60}))
-    with phone.journal.reading() as reader:
-        arrived = reader.version("t1")
-    assert arrived is not None
-    with laptop.journal.transaction(laptop.now(), HIGH) as tx:
-        tx.apply([(arrived, open_foreign(arrived))])
+    assert send(phone.journal, laptop.journal, now=laptop.now(), batches=1) == ["t1"]
     with pytest.raises(Killed):
         laptop.wake(laura, ScriptedModel(say("Hm.", call("nonsense")), Killed()))
     model = ScriptedModel(say("", call("update_task_estimate", minutes=90)), say())
