@@ -14,8 +14,8 @@ from tests.support.examples import examples
 from tests.support.rounds import send
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
-from lottisync.agents import agent, report, run_log, thread
-from lottisync.agents.agent import report_head_id
+from lottisync.agents import lifecycle, report, run_log, thread
+from lottisync.agents.lifecycle import report_head_id
 from lottisync.agents.model import (
     AssistantMessage,
     Message,
@@ -860,25 +860,25 @@ def refused(device: Device, agent_id: str) -> Problem:
 def test_a_paused_agent_does_not_wake_and_a_resumed_one_does(laptop: Device, laura: str) -> None:
     """AGENT-5, AGENT-6, AGENT-43, AGENT-300, CLI-430"""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-        agent.pause(tx, laura)
+        lifecycle.pause(tx, laura)
     problem = refused(laptop, laura)
     assert (problem.hint, problem.arguments["which"]) == ("resume-agent", "t1")
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-        agent.resume(tx, laura)
+        lifecycle.resume(tx, laura)
     assert not laptop.wake(laura, ScriptedModel(say()), turn="refused").repeated
 
 
 def test_a_destroyed_agent_does_not_wake(laptop: Device, laura: str) -> None:
     """AGENT-6, S3-72"""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-        agent.destroy(tx, laura)
+        lifecycle.destroy(tx, laura)
     assert "destroyed" in refused(laptop, laura).message
 
 
 def test_an_agent_wakes_at_home_only(laptop: Device, laura: str) -> None:
     """AGENT-6"""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-        agent.move(tx, laura, "device-9")
+        lifecycle.move(tx, laura, "device-9")
     problem = refused(laptop, laura)
     assert problem.code == "not-at-home"
     assert "device-9" in problem.message
@@ -910,7 +910,7 @@ def test_an_agent_that_is_destroyed_while_it_is_awake_writes_nothing_more(laptop
 
     def destroyed_meanwhile(messages: Sequence[Message]) -> Turn:
         with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-            agent.destroy(tx, laura)
+            lifecycle.destroy(tx, laura)
         return say("Bye.")
 
     proposal = say("", call("update_task_estimate", minutes=90))
@@ -934,7 +934,7 @@ def test_two_homes_of_one_agent_propose_the_same_operation_for_one_trigger(
     """AGENT-274, S3-36, S3-39: each makes a set of its own, and one effect is what can come of them."""
     phone.pull(laptop)
     with phone.agents.transaction(phone.now(), HIGH) as tx:
-        agent.move(tx, laura, phone.id)
+        lifecycle.move(tx, laura, phone.id)
     trigger = subscription(laura, "sub", [Dot(Host("a" * 16), 7)])
     for device in (laptop, phone):
         device.wake(laura, ScriptedModel(say("", call("update_task_estimate", minutes=90)), say()), trigger=trigger)
