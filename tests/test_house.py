@@ -263,8 +263,9 @@ def test_every_module_opens_with_what_it_is_about() -> None:
 def test_the_code_map_names_every_file_and_no_other() -> None:
     """docs/specs/00-architecture.md: a map that leaves something out, or shows what is gone, leads astray."""
     text = (ROOT / "docs/specs/00-architecture.md").read_text()
-    rows = [line.split("|") for line in text.partition("## The files")[2].partition("## ")[0].splitlines()[4:] if line]
-    named = {(row[1].strip(" `"), name) for row in rows for name in re.findall(r"`([a-z_]+)`", row[2])}
+    files = re.split(r"^\*\*`(\w+)`\*\*$", text.partition("## The files")[2].partition("## ")[0], flags=re.MULTILINE)
+    lists = dict(zip(files[1::2], files[2::2], strict=True))
+    named = {(package, name) for package, listed in lists.items() for name in re.findall(r"`([a-z_]+)`", listed)}
     there = {
         (file.parent.name, file.stem)
         for file in SOURCE.glob("*/*.py")

@@ -77,6 +77,10 @@ class Engine:
 
     Two engines for one device turn each other away, as a copy would be."""
 
+    dialling: Dialling
+    meeting: Meeting
+    """These two live as long as `run`: it makes them with its task group and the port that it listens on."""
+
     def __init__(
         self,
         device: Device,
