@@ -444,6 +444,13 @@ def test_time_is_a_number_for_all_that_does_one_thing() -> None:
     assert all(any(isinstance(node, ast.AsyncFunctionDef) for node in nodes(SOURCE / name)) for name in waiting)
 
 
+def test_random_numbers_are_drawn_in_one_place() -> None:
+    """C-10: all else is given them, so a test can give its own."""
+    drawing = re.compile(r"\burandom\b|\bSystemRandom\b|\bsecrets\.(?:token|choice|rand)|\bimport secrets\b|\buuid4\b")
+    found = {str(file.relative_to(SOURCE)) for file in SOURCE.rglob("*.py") if drawing.search(file.read_text())}
+    assert found == {"device/clock.py"}
+
+
 def test_each_large_class_is_on_the_architecture_page_with_its_one_idea() -> None:
     """C-10: 25 methods are where one looks for a second idea."""
     page = (ROOT / "docs" / "specs" / "00-architecture.md").read_text()

@@ -177,7 +177,7 @@ def test_cli_110_a_network_where_no_device_is_heard() -> None:
     assert doctor.multicast([LOOPBACK, WIFI], lambda host: True).state == "good"
     silent = doctor.multicast([LOOPBACK, WIFI], lambda host: False)
     assert (silent.state, WIFI.host in silent.text) == ("warning", True)
-    assert not is_heard("192.0.2.1")
+    assert not is_heard("192.0.2.1", bytes(16))
 
 
 def test_cli_112_the_model_is_connected_to_and_nothing_is_sent() -> None:

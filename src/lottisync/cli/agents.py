@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from random import SystemRandom
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -138,7 +137,7 @@ def wake_agent(terminal: Terminal, which: str, at: str | None) -> None:
             device=home.key.device_id,
             now=clock.now,
             new_id=clock.new_id,
-            chance=SystemRandom().random(),
+            chance=clock.chance().random(),
             watch=watch,
             name_of=home.device_name,
         )

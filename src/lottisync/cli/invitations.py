@@ -40,7 +40,6 @@ OPEN_SECONDS = 10.0
 
 def invite(terminal: Terminal, where: Address, minutes: int, *, takes_back: bool, wait: bool) -> None:
     """Give an invitation out, show it, and wait until it was used. Raises `Problem` if that does not happen."""
-    import os
 
     from lottisync.daemon.status import read_status
     from lottisync.device.invitations import give_out
@@ -53,7 +52,7 @@ def invite(terminal: Terminal, where: Address, minutes: int, *, takes_back: bool
         )
     now = clock.now()
     until = now + minutes * 60_000
-    made = give_out(home.space, os.urandom(SECRET_BYTES), until, where, now, takes_back=takes_back)
+    made = give_out(home.space, clock.draw(SECRET_BYTES), until, where, now, takes_back=takes_back)
 
     def show(given: "Given") -> None:
         uri = given.invitation(home.id).uri
@@ -144,11 +143,10 @@ async def _rows(home: TaskHome, number: int) -> "AsyncIterator[Given]":
 @asynccontextmanager
 async def _ringing(home: TaskHome) -> AsyncIterator[Callable[[], Any]]:
     """Gives a function that waits for the next commit, or for the time after which one looks anyway."""
-    import secrets
 
     from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 
-    bell = Bell(home.bells, f"invite-{secrets.token_hex(6)}")
+    bell = Bell(home.bells, f"invite-{clock.token(6)}")
 
     async def rung() -> None:
         with anyio.move_on_after(FALLBACK_SECONDS):

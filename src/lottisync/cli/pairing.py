@@ -1,6 +1,5 @@
 """`pair`: two devices come to trust each other, by a code or an invitation."""
 
-import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -97,7 +96,7 @@ def _pair(terminal: Terminal, code: str | None, at: str | None, where: Address, 
             paired = accepted(me, code)
         elif code is None:
             expires = clock.now() + OFFER_LIFETIME_MS
-            offer = CodeOffer(new_code(os.urandom(64)), expires)
+            offer = CodeOffer(new_code(clock.draw(64)), expires)
 
             def ready(port: int) -> None:
                 shown = CodeShown(offer.shown, port, iso(expires))

@@ -2,7 +2,6 @@
 
 import os
 import re
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,7 +64,7 @@ def set_relay(
     was = setting.read(terminal.home.space)
     if credentials is not None:
         _use_credentials(terminal, credentials)
-    found = setting.write(terminal.home.space, given, os.urandom(16), clock.now(), trusted)
+    found = setting.write(terminal.home.space, given, clock.draw(16), clock.now(), trusted)
     told = was is None or was.url == found.url or _word_left(terminal, was)
 
     def shown() -> None:
@@ -215,7 +214,7 @@ def server_config(terminal: Terminal, folder: Path, hosts: tuple[str, ...], port
             raise click.BadParameter(
                 say("{person!r} is not a name of letters, digits, - and _.", person=person), param_hint="--person"
             )
-    passwords = {person: secrets.token_urlsafe(PASSWORD_BYTES) for person in people}
+    passwords = {person: clock.token(PASSWORD_BYTES) for person in people}
     public, private = server_files.certificate(hosts, clock.now())
     first = f"[{hosts[0]}]" if ":" in hosts[0] else hosts[0]
     files = {
@@ -291,7 +290,7 @@ def _visit(terminal: Terminal, used: Setting, *, publish: bool = False) -> "Foun
 
     from lottisync.relay.visits import Visits
 
-    visits = Visits(terminal.home, os.urandom, lambda code, sentence: terminal.line(translated(sentence), "yellow"))
+    visits = Visits(terminal.home, clock.draw, lambda code, sentence: terminal.line(translated(sentence), "yellow"))
 
     async def visit() -> "Found":
         return await visits.once(used, publish=publish)

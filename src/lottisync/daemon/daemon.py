@@ -19,7 +19,6 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
-from random import SystemRandom
 
 import anyio
 from anyio.abc import TaskGroup
@@ -130,7 +129,7 @@ async def run(
             say("clock-wrong", doubt)
         _recover(home, say)
         changed = _Changed()
-        engine = Engine(home, listen, discover=discover, chance=SystemRandom(), report=say, status=changed.note)
+        engine = Engine(home, listen, discover=discover, chance=clock.chance(), report=say, status=changed.note)
         status = _StatusFile(home, engine, changed, say)
         try:
             with one_problem():
@@ -264,7 +263,7 @@ async def _answer_invitations(home: TaskHome, say: Callable[[str, str], None]) -
 async def _visit_relay(home: TaskHome, status: _StatusFile, say: Callable[[str, str], None]) -> None:
     from lottisync.relay.visits import Visits
 
-    visits = Visits(home, os.urandom, lambda code, sentence: say(code, str(sentence)), noted=status.changed.note)
+    visits = Visits(home, clock.draw, lambda code, sentence: say(code, str(sentence)), noted=status.changed.note)
     status.relay = lambda: visits.reached
     await visits.run()
 
@@ -329,7 +328,7 @@ async def _run_agents(home: TaskHome, say: Callable[[str, str], None]) -> None:
         home.key.device_id,
         # Read again each time: an agent waits for an endpoint that is not in the file yet.
         lambda living: ModelProcess(choice(living), endpoints()),
-        Machine(clock.now, clock.new_id, SystemRandom().random, home.device_name, endpoints),
+        Machine(clock.now, clock.new_id, clock.chance().random, home.device_name, endpoints),
         say,
     ).run()
 

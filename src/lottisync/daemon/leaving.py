@@ -6,7 +6,6 @@ meanwhile, and the engine here is one that stays retired.
 """
 
 from collections.abc import Callable
-from random import SystemRandom
 
 import anyio
 
@@ -35,7 +34,7 @@ async def leave(
         async with alone(home):
             await in_thread(lambda: home.members.retire(home.key.device_id, clock.now()))
             engine = Engine(
-                home, listen, discover=discover, chance=SystemRandom(), report=report, status=note, leaving=True
+                home, listen, discover=discover, chance=clock.chance(), report=report, status=note, leaving=True
             )
             async with anyio.create_task_group() as tasks:
                 await tasks.start(engine.run)

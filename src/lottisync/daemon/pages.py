@@ -7,7 +7,6 @@ Both loopback addresses are taken, IPv4 and IPv6. A browser that asks for a name
 must not find somebody else's server at one of them.
 """
 
-import secrets
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -140,7 +139,7 @@ async def serve(
 
 
 def new_secret() -> str:
-    return secrets.token_hex(32)
+    return clock.token(32)
 
 
 async def _first_of(sockets: list[socket.socket]) -> None:

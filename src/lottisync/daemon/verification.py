@@ -5,9 +5,7 @@ engine itself for as long as the comparison takes; should a daemon end meanwhile
 """
 
 import contextlib
-import secrets
 from collections.abc import Callable, Iterable
-from random import SystemRandom
 
 import anyio
 from anyio.abc import TaskStatus
@@ -37,7 +35,7 @@ async def verify(
 
     A device that could not be reached, or did not come to know the same, within `wait` seconds is left with its request
     open: state `ASKED` or `WAITING`. `progress` is called after each change."""
-    bell_name = f"verify-{secrets.token_hex(6)}"
+    bell_name = f"verify-{clock.token(6)}"
     wanted = [(device, store) for device in devices for store in home.stores]
     with one_problem():
         async with contextlib.AsyncExitStack() as stack:
@@ -73,7 +71,7 @@ async def _stand_in(
     """Run an engine if no other program has this home; says whether it does."""
     try:
         async with alone(home, tries=1):
-            engine = Engine(home, listen, discover=discover, chance=SystemRandom(), report=report)
+            engine = Engine(home, listen, discover=discover, chance=clock.chance(), report=report)
             task_status.started(value=True)
             await engine.run()
     except Problem as problem:

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from random import Random, SystemRandom
 from typing import NamedTuple
 
 from lottisync.causality.vector_clock import Host
@@ -47,17 +48,32 @@ def doubt(now: int) -> Sentence | None:
 
 def new_id(now: int) -> str:
     """An id for a new entity."""
-    return time_ordered(now, os.urandom(10))
+    return time_ordered(now, draw(10))
 
 
 def new_host() -> Host:
     """A host that no store has had before: 64 random bits."""
-    return Host(os.urandom(8).hex())
+    return Host(token(8))
 
 
 def new_seed() -> bytes:
     """The secret that a device key is made of: 32 random bytes."""
-    return os.urandom(32)
+    return draw(32)
+
+
+def draw(size: int) -> bytes:
+    """Random bytes from the system's secure source."""
+    return os.urandom(size)
+
+
+def token(size: int) -> str:
+    """A text that nobody can guess: so many random bytes, in hexadecimal digits."""
+    return draw(size).hex()
+
+
+def chance() -> Random:
+    """For pauses that are drawn, so that programs do not all try again at the same moment."""
+    return SystemRandom()
 
 
 MACHINE = Environment(now, new_id, new_host, new_seed)

@@ -9,7 +9,6 @@ invitation is used up and no device has joined by it: the person makes another o
 device in.
 """
 
-import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -17,7 +16,7 @@ from functools import partial
 import anyio
 from anyio.abc import Listener, SocketStream, TaskGroup
 
-from lottisync.device import invitations
+from lottisync.device import clock, invitations
 from lottisync.device.device import Device
 from lottisync.device.invitations import Given
 from lottisync.device.pairing import admit, own_side
@@ -50,7 +49,7 @@ class InvitationServer:
 
     async def run(self) -> None:
         """Until cancelled. Raises `Problem` if the store cannot be read."""
-        bell = Bell(self._device.bells, f"invitations-{secrets.token_hex(6)}")
+        bell = Bell(self._device.bells, f"invitations-{clock.token(6)}")
         try:
             async with anyio.create_task_group() as tasks:
                 while True:

@@ -3,17 +3,15 @@
 The datagram does not leave this machine (its time to live is 0), so no other machine is asked and nothing is announced.
 """
 
-import os
 import socket
 
 GROUP = "224.0.0.251"
 """The group of mDNS. The port is one of our own, so that no program that speaks mDNS hears us."""
 
 
-def is_heard(host: str, seconds: float = 1.0) -> bool:
-    """Whether a datagram that is sent to the group from the IPv4 address `host` comes back. False also if the system
-    refuses it."""
-    word = os.urandom(16)
+def is_heard(host: str, word: bytes, seconds: float = 1.0) -> bool:
+    """Whether a datagram with a random `word` that is sent to the group from the IPv4 address `host` comes back. False
+    also if the system refuses it."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
             asking.settimeout(seconds)

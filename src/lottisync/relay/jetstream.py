@@ -8,7 +8,6 @@ what the server recognises a repetition by. nats-py runs on asyncio alone, so th
 """
 
 import asyncio
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from nats.js.api import (
 )
 from nats.js.errors import APIError, NotFoundError
 
+from lottisync.device import clock
 from lottisync.problem import Problem
 from lottisync.relay import stream
 from lottisync.relay.connection import Connection, connect, has_no_room, stalled
@@ -227,7 +227,7 @@ class JetStream:
         last, ident = self._ends.get(subject, 0), f"{name.lane.hex()}-{name.channel}-{name.number}"
         done = await self._published(subject, publication, last, ident)
         if done.duplicate and not await self._holds(_Position(subject, done.seq), publication):
-            done = await self._published(subject, publication, last, f"{ident}.{secrets.token_hex(8)}")
+            done = await self._published(subject, publication, last, f"{ident}.{clock.token(8)}")
         self._ends[subject] = max(done.seq, last)
         self._positions[name] = _Position(subject, done.seq)
 

@@ -6,10 +6,10 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from random import SystemRandom
 
 import anyio
 
+from lottisync.device import clock
 from lottisync.device.device import Device
 from lottisync.net.address import Address
 from lottisync.net.listener import Listen
@@ -32,7 +32,7 @@ async def syncing(
     what happens (a code, a sentence). The engine's `port` says where it listens, its `peers` how each device stands.
 
     Raises `Problem` if the address cannot be listened on. The home must not have a running daemon."""
-    engine = Engine(device, Listen(*listen), discover=discover, chance=SystemRandom(), report=report)
+    engine = Engine(device, Listen(*listen), discover=discover, chance=clock.chance(), report=report)
     failure: BaseException | None = None
     async with anyio.create_task_group() as tasks:
         await tasks.start(engine.run)
