@@ -104,16 +104,16 @@ def test_web_1020_one_value_is_written_out_of_both(
     assert held.value(path) == stored
 
 
-def test_web_1020_the_field_begins_with_the_value_that_is_shown(visitor: Visitor, tmp_path: Path) -> None:
-    """WEB-1020: whole, and as text."""
+def test_web_10200_the_field_begins_with_the_value_that_is_shown(visitor: Visitor, tmp_path: Path) -> None:
+    """WEB-10200: whole, and as text."""
     differ(visitor.home, tmp_path / "other", "n1", {"text": "a"}, {"text": "\n<b>one</b>\n & two"})
     page = visitor.get("/conflicts")
     assert '<textarea name="value" rows="6">\n\n&lt;b&gt;one&lt;/b&gt;\n &amp; two</textarea>' in page
 
 
 @pytest.mark.parametrize("typed", ["", " ", "x" * 401])
-def test_web_1020_a_value_that_breaks_a_rule_settles_nothing(visitor: Visitor, tmp_path: Path, typed: str) -> None:
-    """WEB-1020: the rule is said, and so it is for values that changed since."""
+def test_web_10202_a_value_that_breaks_a_rule_settles_nothing(visitor: Visitor, tmp_path: Path, typed: str) -> None:
+    """WEB-10202: the rule is said."""
     disagree(visitor.home, tmp_path / "other", "Theirs")
     page = visitor.get("/conflicts")
     answer = visitor.post("/conflicts", 400, **fields(page), keep="both", value=typed)
@@ -122,8 +122,8 @@ def test_web_1020_a_value_that_breaks_a_rule_settles_nothing(visitor: Visitor, t
 
 
 @pytest.mark.parametrize("keep", ["1", "2", "both"])
-def test_web_1020_nothing_is_settled_that_was_not_shown(visitor: Visitor, tmp_path: Path, keep: str) -> None:
-    """WEB-1020, WEB-33: the other device has written again, and is still in conflict."""
+def test_web_10201_nothing_is_settled_that_was_not_shown(visitor: Visitor, tmp_path: Path, keep: str) -> None:
+    """WEB-10201, WEB-33: the other device has written again, and is still in conflict."""
     other = TaskHome.create(tmp_path / "other", "phone")
     send(visitor.home.journal, other.journal)
     for store, title in ((other.journal, "Theirs"), (visitor.home.journal, "Mine")):
