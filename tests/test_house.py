@@ -263,8 +263,9 @@ def test_every_module_opens_with_what_it_is_about() -> None:
 def test_the_code_map_names_every_file_and_no_other() -> None:
     """docs/specs/00-architecture.md: a map that leaves something out, or shows what is gone, leads astray."""
     text = (ROOT / "docs/specs/00-architecture.md").read_text()
-    rows = [line.split("|") for line in text.partition("## The files")[2].partition("## ")[0].splitlines()[4:] if line]
-    named = {(row[1].strip(" `"), name) for row in rows for name in re.findall(r"`([a-z_]+)`", row[2])}
+    files = re.split(r"^\*\*`(\w+)`\*\*$", text.partition("## The files")[2].partition("## ")[0], flags=re.MULTILINE)
+    lists = dict(zip(files[1::2], files[2::2], strict=True))
+    named = {(package, name) for package, listed in lists.items() for name in re.findall(r"`([a-z_]+)`", listed)}
     there = {
         (file.parent.name, file.stem)
         for file in SOURCE.glob("*/*.py")
@@ -277,6 +278,20 @@ def test_the_tests_of_each_package_are_in_a_folder_of_its_name() -> None:
     packages = {file.parent.name for file in SOURCE.glob("*/__init__.py")}
     assert packages
     assert [package for package in packages if not list((ROOT / "tests" / package).glob("test_*.py"))] == []
+
+
+def test_rounds_between_devices_are_carried_by_the_production_conversation() -> None:
+    """C-10: only the tests of the store, which lies below sync, join versions and adopt knowledge step by step."""
+    steps = re.compile(
+        r"\.lacking\(|tx\.apply\(|\bextend\(tx|from tests\.support\.stores import [^\n]*\b(send|meet|greet)\b"
+    )
+    apart = {"tests/store", "tests/support/stores.py", "tests/test_house.py"}
+    found = {
+        str(file.relative_to(ROOT))
+        for file in (ROOT / "tests").rglob("*.py")
+        if steps.search(file.read_text()) and not any(str(file.relative_to(ROOT)).startswith(one) for one in apart)
+    }
+    assert found == set()
 
 
 def test_no_path_of_a_workplace_and_no_registry_is_named() -> None:
@@ -401,22 +416,29 @@ def test_code_that_catches_everything_says_why() -> None:
 AS_TIME_PASSES = {
     *("agents/runtime.py", "agents/wake.py", "cli/relay_diagnosis.py", "device/clock.py", "net/pairing.py"),
     *(f"sync/{name}.py" for name in ("commits", "connection", "engine", "meeting", "peer_record", "peer_states")),
-    *("sync/trust.py", "sync/verification.py", "web/access.py", "web/admission.py", "web/site.py"),
+    *("device/invitation_server.py", "device/pairing.py", "sync/trust.py", "sync/verification.py"),
+    *(f"web/{name}.py" for name in ("access", "admission", "pairing", "site")),
 }
 """What goes on while time passes, and so is given a clock."""
 
 
+def _keeps_a_clock(file: Path) -> bool:
+    """Whether something there is given a clock, or takes a device's to read it later."""
+    called = {id(node.func) for node in nodes(file) if isinstance(node, ast.Call)}
+    return any(
+        ast.unparse(node.annotation) == "Callable[[], int]"
+        and bool(re.fullmatch(r"(self\.)?(now|clock)", ast.unparse(node).partition(":")[0]))
+        if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None
+        else isinstance(node, ast.Attribute)
+        and ast.unparse(node).endswith("environment.now")
+        and id(node) not in called
+        for node in nodes(file)
+    )
+
+
 def test_time_is_a_number_for_all_that_does_one_thing() -> None:
     """C-10: a function gets `now`; a clock that it could read again gets only what waits, or answers requests."""
-    given = {
-        str(file.relative_to(SOURCE))
-        for file in SOURCE.rglob("*.py")
-        for node in nodes(file)
-        if isinstance(node, ast.arg | ast.AnnAssign)
-        and node.annotation is not None
-        and re.fullmatch(r"(self\.)?(now|clock)", node.arg if isinstance(node, ast.arg) else ast.unparse(node.target))
-        and ast.unparse(node.annotation) == "Callable[[], int]"
-    }
+    given = {str(file.relative_to(SOURCE)) for file in SOURCE.rglob("*.py") if _keeps_a_clock(file)}
     assert given == AS_TIME_PASSES
     waiting = {name for name in given if not name.startswith("web/")} - {"device/clock.py"}
     assert all(any(isinstance(node, ast.AsyncFunctionDef) for node in nodes(SOURCE / name)) for name in waiting)

@@ -13,7 +13,7 @@ from tests.support.proposals import wake_on
 from tools.catalogue import SOURCE
 
 from lottisync import wording
-from lottisync.agents import agent, run_log, thread
+from lottisync.agents import lifecycle, run_log, thread
 from lottisync.agents.model import ModelError
 from lottisync.agents.model_process import ModelFailure
 from lottisync.agents.run_key import Trigger
@@ -106,21 +106,21 @@ def test_cli_860_why_a_wake_failed(tmp_path: Path) -> None:
         writer = thread.Thread("laura", "t", "run", None, 0, clock.new_id)
         writer.noted(tx, QUOTA, {"errorMessage": QUOTA.message})
         tx.put("laura", "agent", {"agentId": "laura", "displayName": "Laura"})
-        agent.give_up(
+        lifecycle.give_up(
             tx,
-            agent.read(tx, "laura"),
+            lifecycle.read(tx, "laura"),
             Sentence("{failures} failures in a row, the last: {failure}", failures=5, failure=QUOTA),
         )
-        tx.put(agent.state_id("laura"), "agentState", {"recentHeadMessageId": writer.head})
+        tx.put(lifecycle.state_id("laura"), "agentState", {"recentHeadMessageId": writer.head})
     with home.agent.reading() as reader:
-        state = agent.read_state(reader, "laura")
+        state = lifecycle.read_state(reader, "laura")
         [said] = thread.messages(reader, "laura", "t")
         found = (
             run_log.runs(reader, "laura")[0].error_message,
             thread.failed_because(reader, state),
             thread.full_text(reader, said),
         )
-        because = agent.asleep_because(state)
+        because = lifecycle.asleep_because(state)
     for each in found:
         assert each == QUOTA.message
         assert isinstance(each, Sentence)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from lottisync.agents import agent, run_log
+from lottisync.agents import lifecycle, run_log
 from lottisync.protocol import session
 
 SPECS = Path(__file__).parent.parent / "docs" / "specs"
@@ -28,7 +28,7 @@ def sync_session() -> str:
 
 
 def agents_life() -> str:
-    return _by_state("lifecycle", agent.TRANSITIONS)
+    return _by_state("lifecycle", lifecycle.TRANSITIONS)
 
 
 def runs_status() -> str:

@@ -14,7 +14,7 @@ import lottisync.relay.visits
 import lottisync.review.cleanup  # noqa: F401
 from lottisync.daemon.daemon import run
 from lottisync.daemon.home import TaskHome
-from lottisync.sync.engine import Listen
+from lottisync.net.listener import Listen
 
 
 def main(path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.support.device import Device
 from tests.support.examples import examples
+from tests.support.rounds import send
 from tests.support.scripted_model import ScriptedModel, call, say
 
 from lottisync.agents import budget, chat_completions, context, prompt, report, responses, thread
@@ -29,7 +30,7 @@ from lottisync.agents.model import (
 from lottisync.agents.seen import MAX_LISTED
 from lottisync.agents.toolbox import TOOLBOX
 from lottisync.entities.entity import HIGH
-from lottisync.entities.version import MAX_DOCUMENT, open_foreign
+from lottisync.entities.version import MAX_DOCUMENT
 from lottisync.journal import tasks
 from lottisync.store.instant import iso
 
@@ -386,20 +387,17 @@ def test_agent89_a_wake_after_a_round_that_was_cut_off_fits(laptop: Device, phon
     ident = laptop.add_agent()
     laptop.wake(ident, ScriptedModel(say("Here.")))
     phone.pull(laptop)
-    phone.do(lambda tx: tasks.add_note(tx, "lost", "t1", "This one is still on its way"))
     fill(phone, 0, writes, CHINESE)
-    with phone.journal.reading() as reader:
-        arrived = [version for number in range(writes) if (version := reader.version(f"t1-e{number}")) is not None]
     laptop.time = max(laptop.time, phone.time)
-    with laptop.journal.transaction(laptop.now(), None) as tx:
-        tx.apply([(version, open_foreign(version)) for version in arrived])
+    arrived = send(phone.journal, laptop.journal, now=laptop.now(), batches=writes)
+    assert len(arrived) > writes
     model = ScriptedModel(say("Much.", call("search_task", words=str(writes - 1))), say())
     assert laptop.wake(ident, model, turn="2").turns == 2
     assert "changes are left out" in opening(model.asked[0])
     listed = laptop.state(ident).slots[context.BEYOND]
     assert len(listed) == MAX_LISTED
     again = context.read(laptop.journal, laptop.agents, ident, laptop.now())
-    assert len(again.delta) + again.left_out["delta"] == writes - MAX_LISTED
+    assert len(again.delta) + again.left_out["delta"] == len(arrived) - MAX_LISTED
     assert laptop.state(ident).consecutive_failure_count == 0
 
 

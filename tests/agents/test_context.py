@@ -1,11 +1,11 @@
 from tests.support.device import Device
+from tests.support.rounds import send
 from tests.support.scripted_model import ScriptedModel, call, say
 
 from lottisync.agents import context, memory
 from lottisync.agents.context import Context
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.schema import link_id
-from lottisync.entities.version import open_foreign
 from lottisync.journal import tasks, time_entry
 from lottisync.store.instant import iso
 
@@ -133,11 +133,7 @@ def test_what_came_in_a_round_that_was_cut_off_is_listed_once(laptop: Device, ph
     phone.do(lambda tx: tasks.add_note(tx, "e1", "t1", "From the phone"))
     ident = laptop.add_agent()
     laptop.wake(ident, ScriptedModel(say()))
-    with phone.journal.reading() as reader:
-        half = reader.version("e1")
-    assert half is not None
-    with laptop.journal.transaction(laptop.now(), HIGH) as tx:
-        tx.apply([(half, open_foreign(half))])
+    assert send(phone.journal, laptop.journal, now=laptop.now(), batches=1) == ["e1"]
     assert [each["id"] for each in read(laptop, ident).delta] == ["e1"]
     laptop.wake(ident, ScriptedModel(say()), turn="2")
     assert read(laptop, ident).delta == []

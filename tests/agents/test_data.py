@@ -7,7 +7,7 @@ import pytest
 from tests.support.device import Device
 from tests.support.scripted_model import ScriptedModel, call, say
 
-from lottisync.agents import agent, context, report, run_log, task_agent, thread
+from lottisync.agents import context, lifecycle, report, run_log, task_agent, thread
 from lottisync.agents.endpoint import Choice, choice, model_for
 from lottisync.agents.types import Agent, AgentMessage, AgentReport, AgentReportHead, AgentState
 from lottisync.causality.vector_clock import Host
@@ -70,7 +70,7 @@ def test_all_of_it_replicates_and_the_bookkeeping_does_not(laptop: Device, phone
             assert reader.local(f"select count(*) from {table}") == [(0,)]
     with laptop.agents.reading() as reader:
         assert reader.local("select count(*) from wake_run_log") == [(1,)]
-    said = phone.agents.read(agent.report_head_id(woken, report.CURRENT))
+    said = phone.agents.read(lifecycle.report_head_id(woken, report.CURRENT))
     assert said is not None
     with phone.agents.reading() as reader:
         latest = report.latest_report(reader, woken)
@@ -108,7 +108,7 @@ def test_queries_of_the_agents_store(laptop: Device, woken: str) -> None:
     """S3-32, S3-33, S3-34, S3-35"""
     with laptop.agents.reading() as reader:
         state = reader.by_type("agentState", owner=woken)
-        assert [each.id for each in state] == [agent.state_id(woken)]
+        assert [each.id for each in state] == [lifecycle.state_id(woken)]
         assert len(reader.by_type("agentMessage", owner=woken)) > len(
             reader.by_type("agentMessage", owner=woken, subtype="observation")
         )
@@ -194,7 +194,7 @@ def test_the_agents_file_has_a_format_of_its_own(laptop: Device, woken: str) -> 
     connection.close()
     opened = Store.open(file, AGENT_STORE, new_host)
     with opened.reading() as reader:
-        assert agent.read(reader, woken).id == woken
+        assert lifecycle.read(reader, woken).id == woken
     opened.close()
 
 

@@ -23,7 +23,7 @@ from tests.support.device import MINUTE, Device
 from tests.support.examples import examples
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
-from lottisync.agents import agent, run_log
+from lottisync.agents import lifecycle, run_log
 from lottisync.agents.model import Message, ToolMessage, Turn
 from lottisync.entities.entity import HIGH
 from lottisync.entities.view import view
@@ -109,7 +109,7 @@ class Loop(RuleBasedStateMachine):
     def the_agent_moves(self, number: int, home: int) -> None:
         device = self.at(number)
         with device.agents.transaction(device.now(), HIGH) as tx:
-            agent.move(tx, self.agent, self.devices[home].id)
+            lifecycle.move(tx, self.agent, self.devices[home].id)
 
     @rule(number=devices, confirmed=st.booleans(), which=st.integers(0, 5))
     def a_person_decides(self, number: int, confirmed: bool, which: int) -> None:

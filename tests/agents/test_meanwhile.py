@@ -7,7 +7,7 @@ from tests.agents.test_orchestrator import Daemon, quiet, waiting
 from tests.support.device import Device
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 
-from lottisync.agents import agent, context, queue, report, run_log
+from lottisync.agents import context, lifecycle, queue, report, run_log
 from lottisync.agents.context import Context
 from lottisync.agents.model import Message, ModelError, Turn
 from lottisync.agents.orchestrator import CONSUMER
@@ -54,7 +54,7 @@ def status(device: Device, agent_id: str) -> str:
 
 def pause(device: Device, agent_id: str) -> None:
     with device.agents.transaction(device.now(), HIGH) as tx:
-        agent.pause(tx, agent_id)
+        lifecycle.pause(tx, agent_id)
 
 
 PROPOSING = say("", call("update_task_estimate", minutes=90), call("update_report", tldr="Ninety minutes."))
@@ -107,7 +107,7 @@ def test_an_agent_that_moves_while_it_is_awake_is_one_on_both_devices(
 
     def taken_over() -> None:
         with phone.agents.transaction(phone.now(), HIGH) as tx:
-            agent.move(tx, laura, phone.id)
+            lifecycle.move(tx, laura, phone.id)
         laptop.pull(phone)
 
     daemon.settle(ScriptedModel(meanwhile(taken_over, PROPOSING), say()))
@@ -153,7 +153,7 @@ def test_a_run_is_closed_only_by_the_process_that_holds_the_agents_lock(
     [start] = daemon.after(100)
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         run_log.begin(tx, run_log.enqueue(tx, start.trigger, laura, "thread"))
-        agent.move(tx, laura, "elsewhere")
+        lifecycle.move(tx, laura, "elsewhere")
     with run_log.single_flight(laptop.agents, laura, "Laura"):
         monkeypatch.setattr(run_log, "is_awake", lambda agents, agent_id: False)
         daemon.look()

@@ -11,7 +11,7 @@ from tests.support.device import MINUTE, Device
 from tests.support.examples import examples
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
-from lottisync.agents import agent, context, subscription
+from lottisync.agents import context, lifecycle, subscription
 from lottisync.agents.model import ModelError
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities.entity import HIGH, LOW
@@ -96,9 +96,9 @@ class History:
 
     def forgive(self) -> None:
         """A person resumes the agent if it gave up."""
-        if self.device.agent(self.agent).lifecycle == agent.DORMANT:
+        if self.device.agent(self.agent).lifecycle == lifecycle.DORMANT:
             with self.device.agents.transaction(self.device.now(), HIGH) as tx:
-                agent.resume(tx, self.agent)
+                lifecycle.resume(tx, self.agent)
 
     def news(self) -> int:
         """The writes within reach of the agent's subscriptions that it has not seen."""

@@ -9,7 +9,7 @@ import pytest
 from tests.support.device import MINUTE, Device
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
-from lottisync.agents import admission, agent, queue, run_log
+from lottisync.agents import admission, lifecycle, queue, run_log
 from lottisync.agents.admission import Here
 from lottisync.agents.model import ModelError
 from lottisync.agents.orchestrator import Orchestrator
@@ -229,7 +229,7 @@ def test_a_timer_wakes_once_at_its_time_in_any_daemon(laptop: Device, laura: str
     """AGENT-26, S3-36"""
     at = laptop.time + 90 * MINUTE
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-        agent.set_timer(tx, laura, "tuesday", iso(at))
+        lifecycle.set_timer(tx, laura, "tuesday", iso(at))
     assert daemon.look() == WakePlan([], at)
     fresh = Daemon(laptop)
     assert fresh.settle(*quiet()) == ["timer tuesday"]
@@ -242,7 +242,7 @@ def test_a_timer_that_is_nonsense_is_passed_over(laptop: Device, laura: str, dae
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         tx.put(laura, "agent", {"timers": {"a": "soon", "b": 5, "c|d": iso(laptop.time)}})
         with pytest.raises(Problem, match="a timer's name has neither"):
-            agent.set_timer(tx, laura, "a|b", iso(laptop.time))
+            lifecycle.set_timer(tx, laura, "a|b", iso(laptop.time))
     assert daemon.settle() == []
 
 
@@ -430,13 +430,13 @@ def test_failures_back_off_and_after_the_fifth_the_agent_sleeps_and_says_why(
     assert waits == [1, 4, 16, 60]
     assert daemon.look() == WakePlan([], None)
     assert laptop.agent(laura).lifecycle == "dormant"
-    because = agent.asleep_because(laptop.state(laura))
+    because = lifecycle.asleep_because(laptop.state(laura))
     assert because == "5 failures in a row, the last: the model has gone home"
     with pytest.raises(Problem, match="sleeps after 5 failures in a row"):
         laptop.wake(laura, ScriptedModel())
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-        agent.resume(tx, laura)
-    assert agent.asleep_because(laptop.state(laura)) is None
+        lifecycle.resume(tx, laura)
+    assert lifecycle.asleep_because(laptop.state(laura)) is None
     assert daemon.settle(*quiet()) == ["subscription task"]
     assert laptop.state(laura).consecutive_failure_count == 0
 
@@ -491,7 +491,7 @@ def test_a_killed_run_of_an_agent_that_is_gone_from_here_is_closed(laptop: Devic
     with pytest.raises(Killed):
         daemon.wake(start, ScriptedModel(Killed()))
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-        agent.move(tx, laura, "device-9")
+        lifecycle.move(tx, laura, "device-9")
     assert Daemon(laptop).settle() == []
     with laptop.agents.reading() as reader:
         run = run_log.find(reader, start.trigger.run_key)
@@ -521,18 +521,18 @@ def test_a_paused_agent_keeps_what_waits_and_wakes_with_it_when_resumed(
 ) -> None:
     """AGENT-6, S3-79"""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-        agent.pause(tx, laura)
+        lifecycle.pause(tx, laura)
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "While it sleeps"))
     assert daemon.settle() == []
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-        agent.resume(tx, laura)
+        lifecycle.resume(tx, laura)
     assert daemon.settle(*quiet()) == ["subscription task"]
 
 
 def test_a_destroyed_agent_is_not_queued(laptop: Device, laura: str, daemon: Daemon) -> None:
     """AGENT-6, S3-72"""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-        agent.destroy(tx, laura)
+        lifecycle.destroy(tx, laura)
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Anybody there?"))
     assert daemon.settle() == []
     assert waiting(laptop, laura) == {}
@@ -561,7 +561,7 @@ def test_an_agent_that_moves_goes_on_at_its_new_home_from_where_it_was(
     assert elsewhere.settle() == []
     phone.time = laptop.time
     with phone.agents.transaction(phone.now(), HIGH) as tx:
-        agent.move(tx, laura, phone.id)
+        lifecycle.move(tx, laura, phone.id)
     model = ScriptedModel(say())
     assert elsewhere.settle(model) == ["subscription task"]
     opening = str(model.asked[0][1]).partition("<delta>")[2].partition("</delta>")[0]
@@ -577,7 +577,7 @@ def test_two_homes_of_one_agent_wake_for_one_change_under_one_key(
     """AGENT-2, AGENT-4, S3-37"""
     phone.pull(laptop)
     with phone.agents.transaction(phone.now(), HIGH) as tx:
-        agent.move(tx, laura, phone.id)
+        lifecycle.move(tx, laura, phone.id)
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Both see this"))
     phone.pull(laptop)
     keys = []

@@ -9,7 +9,7 @@ from tests.support.counted import NOON
 from tests.support.device import Device
 from tests.support.scripted_model import ScriptedModel, say
 
-from lottisync.agents import agent, context, prompt
+from lottisync.agents import context, lifecycle, prompt
 from lottisync.agents.orchestrator import Orchestrator
 from lottisync.agents.toolbox import TOOLBOX
 from lottisync.journal import tasks
@@ -115,7 +115,7 @@ def test_agent62_what_is_no_text_is_none(words: object, laptop: Device, laura: s
     """AGENT-62"""
     with laptop.agents.transaction(laptop.now(), 1) as tx:
         tx.put(laura, "agent", {"config/personality": words})
-    assert agent.personality(laptop.agent(laura)) == ""
+    assert lifecycle.personality(laptop.agent(laura)) == ""
 
 
 @pytest.mark.parametrize("status", ["DONE", "REJECTED"])

@@ -3,7 +3,7 @@ from tests.support.counted import NOON
 from tests.support.device import Device
 
 from lottisync.agents import report
-from lottisync.agents.agent import report_head_id
+from lottisync.agents.lifecycle import report_head_id
 from lottisync.agents.report import MAX_ENTRIES, MAX_WORDS, Words
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal.tasks import TaskPage

@@ -16,7 +16,7 @@ from tests.support.command_line import BOUND_SECONDS, eventually, run_here
 from tests.support.device import Device
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 
-from lottisync.agents import agent, queue, report, run_log
+from lottisync.agents import lifecycle, queue, report, run_log
 from lottisync.agents.model import Message, ModelError, Turn
 from lottisync.agents.runtime import Machine, Runtime
 from lottisync.causality.vector_clock import Dot
@@ -98,7 +98,7 @@ async def test_an_agent_wakes_by_itself_when_it_is_made_and_when_the_task_is_edi
 async def test_a_failed_wake_is_reported_and_tried_again_later(laptop: Device, laura: str) -> None:
     """AGENT-31, S3-90"""
     with laptop.agents.transaction(clock.now(), HIGH) as tx:
-        tx.put(agent.state_id(laura), "agentState", {"agentId": laura, "consecutiveFailureCount": 4})
+        tx.put(lifecycle.state_id(laura), "agentState", {"agentId": laura, "consecutiveFailureCount": 4})
     async with runtime(laptop, ModelError("unreachable", "nobody home")) as reported:
         await until(lambda: len(reported) == 2)
     assert reported == [

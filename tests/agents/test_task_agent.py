@@ -1,8 +1,8 @@
 import pytest
 from tests.support.device import Device
 
-from lottisync.agents import agent, task_agent
-from lottisync.agents.agent import ACTIVE, CREATED, DESTROYED, DORMANT, TRANSITIONS
+from lottisync.agents import lifecycle, task_agent
+from lottisync.agents.lifecycle import ACTIVE, CREATED, DESTROYED, DORMANT, TRANSITIONS
 from lottisync.agents.types import Agent
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
@@ -37,10 +37,10 @@ def test_two_devices_that_make_an_agent_at_the_same_time_have_made_one(laptop: D
     laptop.pull(phone)
     phone.pull(laptop)
     with laptop.agents.reading() as ours, phone.agents.reading() as theirs:
-        assert [a.id for a in agent.list_agents(ours)] == [task_agent.agent_id("t1")]
+        assert [a.id for a in lifecycle.list_agents(ours)] == [task_agent.agent_id("t1")]
         assert ours.digest() == theirs.digest()
         # The home is one of the two, the same on both, so that exactly one of them wakes it.
-        assert agent.list_agents(ours)[0].home_device == agent.list_agents(theirs)[0].home_device == phone.id
+        assert lifecycle.list_agents(ours)[0].home_device == lifecycle.list_agents(theirs)[0].home_device == phone.id
         assert len(ours.links_to("t1", "agent_task")) == 1
 
 
@@ -78,31 +78,31 @@ def test_the_life_of_an_agent(laptop: Device) -> None:
     """AGENT-5, S3-71, S3-72"""
     laptop.add_task()
     ident = laptop.add_agent()
-    for verb, lifecycle in ((agent.pause, DORMANT), (agent.resume, ACTIVE), (agent.destroy, DESTROYED)):
+    for verb, then in ((lifecycle.pause, DORMANT), (lifecycle.resume, ACTIVE), (lifecycle.destroy, DESTROYED)):
         with laptop.agents.transaction(laptop.now(), HIGH) as tx:
             verb(tx, ident)
-        assert laptop.agent(ident).lifecycle == lifecycle
+        assert laptop.agent(ident).lifecycle == then
     assert laptop.agent(ident).destroyed_at is not None
     with laptop.agents.reading() as reader:
         assert task_agent.agent_for_task(reader, "t1") is None
-        assert [a.id for a in agent.list_agents(reader)] == [ident]
-        assert [a.id for a in agent.list_agents(reader, DESTROYED)] == [ident]
-        assert agent.list_agents(reader, ACTIVE) == []
+        assert [a.id for a in lifecycle.list_agents(reader)] == [ident]
+        assert [a.id for a in lifecycle.list_agents(reader, DESTROYED)] == [ident]
+        assert lifecycle.list_agents(reader, ACTIVE) == []
     laptop.add_agent()
     assert laptop.agent(ident).lifecycle == CREATED
     assert laptop.agent(ident).destroyed_at is None
 
 
 @pytest.mark.parametrize("event", ["wake", "pause", "resume", "destroy", "create"])
-@pytest.mark.parametrize("lifecycle", [CREATED, ACTIVE, DORMANT, DESTROYED, "hibernating"])
-def test_every_pair_of_lifecycle_and_event_leads_somewhere_or_says_why_not(lifecycle: str, event: str) -> None:
+@pytest.mark.parametrize("state", [CREATED, ACTIVE, DORMANT, DESTROYED, "hibernating"])
+def test_every_pair_of_lifecycle_and_event_leads_somewhere_or_says_why_not(state: str, event: str) -> None:
     """AGENT-5"""
-    living = Agent("a", display_name="Laura", lifecycle=lifecycle)
-    if (lifecycle, event) in TRANSITIONS:
-        assert agent.after(living, event) == TRANSITIONS[lifecycle, event]
+    living = Agent("a", display_name="Laura", lifecycle=state)
+    if (state, event) in TRANSITIONS:
+        assert lifecycle.after(living, event) == TRANSITIONS[state, event]
     else:
-        with pytest.raises(Problem, match=f"Laura is {lifecycle}; cannot {event}"):
-            agent.after(living, event)
+        with pytest.raises(Problem, match=f"Laura is {state}; cannot {event}"):
+            lifecycle.after(living, event)
 
 
 def test_a_pause_on_another_device_beats_the_first_wake(laptop: Device, phone: Device) -> None:
@@ -111,10 +111,10 @@ def test_a_pause_on_another_device_beats_the_first_wake(laptop: Device, phone: D
     ident = laptop.add_agent()
     phone.pull(laptop)
     with phone.agents.transaction(phone.now(), HIGH) as tx:
-        agent.pause(tx, ident)
+        lifecycle.pause(tx, ident)
     laptop.pass_minutes(60)
     with laptop.agents.transaction(laptop.now(), LOW) as tx:
-        agent.woken(tx, agent.read(tx, ident))
+        lifecycle.woken(tx, lifecycle.read(tx, ident))
     laptop.pull(phone)
     phone.pull(laptop)
     assert laptop.agent(ident).lifecycle == phone.agent(ident).lifecycle == DORMANT
@@ -124,7 +124,7 @@ def test_a_home_can_be_given_up(laptop: Device) -> None:
     laptop.add_task()
     ident = laptop.add_agent()
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-        agent.move(tx, ident, "device-9")
+        lifecycle.move(tx, ident, "device-9")
     assert laptop.agent(ident).home_device == "device-9"
 
 

@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.support.device import Device
 from tests.support.examples import examples
+from tests.support.rounds import send
 from tests.support.scripted_model import Killed, ScriptedModel, call, say
 
-from lottisync.agents import agent, report, run_log, thread
-from lottisync.agents.agent import report_head_id
+from lottisync.agents import lifecycle, report, run_log, thread
+from lottisync.agents.lifecycle import report_head_id
 from lottisync.agents.model import (
     AssistantMessage,
     Message,
@@ -33,7 +34,6 @@ from lottisync.agents.toolbox import TOOLBOX
 from lottisync.agents.types import AgentMessage, AgentReport
 from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities.entity import HIGH, LOW
-from lottisync.entities.version import open_foreign
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.toolbox import ACTIONS
@@ -616,13 +616,8 @@ def test_a_proposal_about_a_field_that_changed_while_the_model_thought_is_refuse
 def test_what_the_context_saw_beyond_the_knowledge_counts_as_seen(laptop: Device, phone: Device, laura: str) -> None:
     """AGENT-10, AGENT-301: a round was cut off; also after the wake was killed and went on."""
     phone.pull(laptop)
-    phone.do(lambda tx: tasks.add_task(tx, "t9", "This has not arrived"))
     phone.do(lambda tx: tasks.edit_task(tx, "t1", {"estimate": 60}))
-    with phone.journal.reading() as reader:
-        arrived = reader.version("t1")
-    assert arrived is not None
-    with laptop.journal.transaction(laptop.now(), HIGH) as tx:
-        tx.apply([(arrived, open_foreign(arrived))])
+    assert send(phone.journal, laptop.journal, now=laptop.now(), batches=1) == ["t1"]
     with pytest.raises(Killed):
         laptop.wake(laura, ScriptedModel(say("Hm.", call("nonsense")), Killed()))
     model = ScriptedModel(say("", call("update_task_estimate", minutes=90)), say())
@@ -865,25 +860,25 @@ def refused(device: Device, agent_id: str) -> Problem:
 def test_a_paused_agent_does_not_wake_and_a_resumed_one_does(laptop: Device, laura: str) -> None:
     """AGENT-5, AGENT-6, AGENT-43, AGENT-300, CLI-430"""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-        agent.pause(tx, laura)
+        lifecycle.pause(tx, laura)
     problem = refused(laptop, laura)
     assert (problem.hint, problem.arguments["which"]) == ("resume-agent", "t1")
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-        agent.resume(tx, laura)
+        lifecycle.resume(tx, laura)
     assert not laptop.wake(laura, ScriptedModel(say()), turn="refused").repeated
 
 
 def test_a_destroyed_agent_does_not_wake(laptop: Device, laura: str) -> None:
     """AGENT-6, S3-72"""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-        agent.destroy(tx, laura)
+        lifecycle.destroy(tx, laura)
     assert "destroyed" in refused(laptop, laura).message
 
 
 def test_an_agent_wakes_at_home_only(laptop: Device, laura: str) -> None:
     """AGENT-6"""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-        agent.move(tx, laura, "device-9")
+        lifecycle.move(tx, laura, "device-9")
     problem = refused(laptop, laura)
     assert problem.code == "not-at-home"
     assert "device-9" in problem.message
@@ -915,7 +910,7 @@ def test_an_agent_that_is_destroyed_while_it_is_awake_writes_nothing_more(laptop
 
     def destroyed_meanwhile(messages: Sequence[Message]) -> Turn:
         with laptop.agents.transaction(laptop.now(), HIGH) as tx:
-            agent.destroy(tx, laura)
+            lifecycle.destroy(tx, laura)
         return say("Bye.")
 
     proposal = say("", call("update_task_estimate", minutes=90))
@@ -939,7 +934,7 @@ def test_two_homes_of_one_agent_propose_the_same_operation_for_one_trigger(
     """AGENT-274, S3-36, S3-39: each makes a set of its own, and one effect is what can come of them."""
     phone.pull(laptop)
     with phone.agents.transaction(phone.now(), HIGH) as tx:
-        agent.move(tx, laura, phone.id)
+        lifecycle.move(tx, laura, phone.id)
     trigger = subscription(laura, "sub", [Dot(Host("a" * 16), 7)])
     for device in (laptop, phone):
         device.wake(laura, ScriptedModel(say("", call("update_task_estimate", minutes=90)), say()), trigger=trigger)

@@ -18,10 +18,12 @@ from tests.support.scripted_model import ScriptedModel, call, say
 from lottisync.agents.model import Message, Turn
 from lottisync.agents.run_key import user_initiated
 from lottisync.agents.wake import wake
-from lottisync.daemon.stores import AGENT_STORE
+from lottisync.daemon.stores import STORES
 from lottisync.device import clock
-from lottisync.journal.types import JOURNAL
-from lottisync.store.store import Store
+from lottisync.device.clock import Environment
+from lottisync.device.device import Device
+from lottisync.device.folder import StoreFolder
+from lottisync.identity.device_key import DeviceKey
 
 
 class Steps:
@@ -43,6 +45,10 @@ class Steps:
         if self.taken == self.last:
             print("ready", flush=True)
             sys.stdin.read()
+
+
+def _no_key() -> DeviceKey:
+    raise AssertionError("a wake signs nothing")
 
 
 def script(paid: Path) -> ScriptedModel:
@@ -74,19 +80,19 @@ def script(paid: Path) -> ScriptedModel:
 
 
 def main(folder: Path, agent_id: str, device: str, step: int) -> None:
-    journal = Store.open(folder / "journal.sqlite", JOURNAL, clock.new_host)
-    agents = Store.open(folder / "agent.sqlite", AGENT_STORE, clock.new_host)
     steps = Steps(step)
+    environment = Environment(steps.now, steps.new_id, clock.new_host, clock.new_seed)
+    home = Device(StoreFolder(folder, STORES, clock.new_host), _no_key, environment)
     anyio.run(
         lambda: wake(
-            journal,
-            agents,
+            home.store("journal"),
+            home.store("agent"),
             script(folder / "paid"),
             user_initiated(agent_id, "session", "1"),
             agent_id=agent_id,
             device=device,
-            now=steps.now,
-            new_id=steps.new_id,
+            now=home.environment.now,
+            new_id=home.environment.new_id,
         )
     )
     print(f"done {steps.taken}", flush=True)

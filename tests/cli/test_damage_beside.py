@@ -10,8 +10,8 @@ from tests.support.beside import opened
 from tests.support.command_line import run_here
 
 from lottisync.agents import report, switch
-from lottisync.agents.agent import state_id
 from lottisync.agents.attention import request_id
+from lottisync.agents.lifecycle import state_id
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks

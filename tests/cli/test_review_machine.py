@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from tests.support.command_line import Result, run, run_here
 from tests.support.proposals import propose
-from tests.support.stores import greet, send
+from tests.support.rounds import send
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
@@ -89,7 +89,6 @@ class Reviewing(RuleBasedStateMachine):
         homes = [TaskHome.open(self.homes[name]) for name in (one, other)]
         for store in ("journal", "agent"):
             first, second = (home.store(store) for home in homes)
-            greet(first, second)
             send(first, second, now=clock.now())
             send(second, first, now=clock.now())
         for home in homes:

@@ -22,8 +22,7 @@ from tests.cli.test_review import AGENT, Desk
 from tests.support.command_line import BOUND_SECONDS, environment, run_here
 from tests.test_shown import HIDDEN
 
-from lottisync.agents import agent as agents
-from lottisync.agents import report
+from lottisync.agents import lifecycle, report
 from lottisync.cli.terminal import MARGIN
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH, LOW
@@ -61,7 +60,7 @@ def filled(path: Path, text: str) -> Desk:
         tx.put("i1", "checklistItem", {"title": text})
         tasks.add_note(tx, "e1", "t1", f"note {text}")
     with desk.home.agent.transaction(clock.now(), LOW) as tx:
-        state = agents.state_id(AGENT)
+        state = lifecycle.state_id(AGENT)
         tx.put(AGENT, "agent", {"displayName": text, "currentStateId": state, "homeDevice": desk.home.key.device_id})
         tx.put(state, "agentState", {"agentId": AGENT, "slots/activeTaskId": "t1", "slots/asleepBecause": text})
         content = {"title": text, "tldr": text, "goal": text, "learnings": [text], "status": text}
@@ -176,7 +175,7 @@ def test_cli_13_what_is_watched_shows_a_hostile_title_as_one_line_on_a_screen(
     desk = filled(home, FORGING)
     with on_screen(*page, "--watch", home=home) as screen:
         first = screen.until("FORGED")
-        for ident, kind in (("t1", "task"), (AGENT, "agent"), (agents.state_id(AGENT), "agentState")):
+        for ident, kind in (("t1", "task"), (AGENT, "agent"), (lifecycle.state_id(AGENT), "agentState")):
             name = {"task": "title", "agent": "displayName", "agentState": "slots/asleepBecause"}[kind]
             store = desk.home.journal if kind == "task" else desk.home.agent
             with store.transaction(clock.now(), HIGH) as tx:

@@ -25,11 +25,11 @@ from lottisync.daemon.log import entries
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, read_status
 from lottisync.device import clock
 from lottisync.journal import tasks
+from lottisync.net.listener import Listen
 from lottisync.problem import Problem
 from lottisync.review.cleanup import RETENTION
 from lottisync.review.precedence import PERSON
 from lottisync.store.lock import Lock
-from lottisync.sync.engine import Listen
 
 NOW = 1_764_590_400_000
 REVOKED = re.compile("no longer one of|does not know this device|not paired with this one")

@@ -115,7 +115,7 @@ class Liar:
 async def lying(home: Path, port: int, nodes: list[bytes] | None = None) -> Any:
     """A connection of this device with the one that listens there, greeted, with a Want that names these forks."""
     with opened(home) as device:
-        trust = Trust(device.key, device.space, in_thread, clock=clock.now)
+        trust = Trust(device, in_thread)
         await trust.load()
         ident = device.id
     connected = await dial(Address("127.0.0.1", port), trust.dial_context, "the victim")

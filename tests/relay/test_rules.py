@@ -8,7 +8,6 @@ from tests.support import rounds
 from tests.support.household import Member, in_step
 from tests.support.relay import SPACE, Relay, Visitor, chance, digest, introduce, visitors
 
-from lottisync.device.membership import Strangers
 from lottisync.device.space import BOX_KEY
 from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
@@ -398,7 +397,7 @@ class TestTaking:
         assert isinstance(batch, Batch)
         short = Batch(batch.round, batch.number, batch.versions[:2])
         introduce(laptop.member, phone.member)
-        strangers = Strangers(phone.member.space, phone.member.key.certificate)
+        strangers = phone.member.strangers()
         with pytest.raises(Outdated), phone.member.stores["journal"].transaction(phone.member.now, None) as tx:
             take_whole(recording.head(), [*chains, short], tx, strangers)
         snapshot.close()

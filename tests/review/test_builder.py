@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 from tests.review.reviewer import DAY, Reviewer
+from tests.support import rounds
 from tests.support.proposals import Wake
 
 from lottisync.causality.vector_clock import Dot
-from lottisync.entities.entity import HIGH
-from lottisync.entities.version import open_foreign
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.toolbox import ACTIONS
@@ -237,11 +236,7 @@ def test_rev17_what_a_cut_off_round_left_counts_as_read(laptop: Reviewer, phone:
     laptop.add_task()
     phone.pull(laptop)
     phone.edit(estimate=60)
-    snapshot = phone.journal.snapshot()
-    with laptop.journal.transaction(laptop.later(), HIGH) as tx:
-        versions = snapshot.versions(snapshot.lacking(tx.knowledge(), []))
-        tx.apply((version, open_foreign(version)) for version in versions)
-    snapshot.close()
+    assert rounds.send(phone.journal, laptop.journal, now=laptop.later(), batches=1) == ["t1"]
     with laptop.journal.reading() as reader:
         beyond = [Dot(host, counter) for host, counter, _ in lookups.held_beyond(reader)]
     assert beyond

@@ -8,17 +8,19 @@ import msgspec
 import pytest
 from tests.review.reviewer import DAY, Reviewer
 from tests.support.fault_vfs import FaultVfs
+from tests.support.rounds import send
 
 from lottisync.daemon.stores import AGENT_STORE
 from lottisync.device.clock import new_host
 from lottisync.entities.entity import HIGH, LOW
-from lottisync.entities.version import open_foreign
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.review import index, shown_items
 from lottisync.review.cleanup import remove_old_sets
 from lottisync.review.inbox import Inbox
 from lottisync.review.index import IndexRow, ItemEntry
+from lottisync.store.snapshot import Snapshot
 from lottisync.store.store import Store
+from lottisync.sync import outgoing
 
 FAR = 100 * DAY
 
@@ -103,16 +105,20 @@ def test_rev37_what_peers_decide_and_contest_reaches_the_index(laptop: Reviewer,
     assert only(laptop).settled
 
 
-def test_rev129_a_decision_alone_reaches_the_index(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-129: a round was cut off: the decision is here, the set that was touched along with it is not."""
+def test_rev129_a_decision_alone_reaches_the_index(
+    laptop: Reviewer, phone: Reviewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """REV-129: a round was cut off: the decision is here, the set that was touched along with it is not. The order in a
+    round is the sender's."""
     milk, _ = two_items(laptop)
     phone.pull(laptop)
     assert items(only(phone)) == ["pending", "pending"]
     laptop.verdicts.reject(milk, laptop.later())
-    with laptop.agents.reading() as reader, phone.agents.transaction(phone.later(), HIGH) as tx:
-        decision = reader.version(laptop.decisions()[-1].id)
-        assert decision is not None
-        tx.apply([(decision, open_foreign(decision))])
+    in_order = Snapshot.lacking
+    monkeypatch.setattr(Snapshot, "lacking", lambda *args: in_order(*args)[::-1])
+    monkeypatch.setattr(outgoing, "BATCH_BYTES", 1)
+    arrived = send(laptop.agents, phone.agents, now=phone.later(), batches=1)
+    assert arrived == [laptop.decisions()[-1].id]
     assert items(only(phone)) == ["rejected", "pending"]
 
 

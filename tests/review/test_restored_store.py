@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.review.reviewer import Reviewer, two_with_a_set
 from tests.review.test_recovery import effects
 from tests.support.examples import examples
-from tests.support.stores import greet
 
 from lottisync.entities.entity import has_conflict
 from lottisync.store import notice
@@ -115,7 +114,6 @@ def test_rev61_an_effect_that_came_back_by_itself_is_left(laptop: Reviewer, phon
     laptop.meet(phone)
     restore(laptop, "journal")
     laptop.edit(title="Call mum")  # under the number that the effect had
-    greet(laptop.journal, phone.journal)
     laptop.meet(phone)
     assert effects(laptop) == 1
     changes = len(laptop.decisions())
@@ -307,7 +305,6 @@ def test_rev61_whatever_is_restored_when(tmp_path_factory: pytest.TempPathFactor
 
 def meet(a: Reviewer, b: Reviewer) -> None:
     """As two devices meet: what was put back is found by its chains, ahead of any round."""
-    greet(a.journal, b.journal)
     a.meet(b)
 
 

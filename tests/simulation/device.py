@@ -12,12 +12,14 @@ from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.device import device
 from lottisync.device.clock import Environment
+from lottisync.device.membership import Strangers
 from lottisync.entities import canonical, entity
 from lottisync.entities.registers import Write
 from lottisync.identity.device_key import DeviceKey
 from lottisync.protocol.message import Summary
 from lottisync.store import chain
 from lottisync.store.forgetting import acknowledged
+from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.sync.local_state import LocalState
@@ -28,6 +30,17 @@ ByValue = Mapping[bytes, tuple[str, str, tuple[int, ...]]]
 
 def _no_key() -> DeviceKey:
     raise AssertionError("a device of the simulation signs nothing")
+
+
+class _Strangers(Strangers):
+    """By what the world has made, and not by a roster."""
+
+    def __init__(self, owned: Container[Host]) -> None:
+        self._of_devices = owned
+
+    def among(self, tx: Merge, hosts: Iterable[Host]) -> Host | None:
+        owned = self._of_devices
+        return next((host for host in hosts if host not in owned and chain.root(tx, host) not in owned), None)
 
 
 class Crashed(Exception):
@@ -144,6 +157,8 @@ class Device(device.Device):
         self.kept = kept
         self.household = {**household, id: household.get(id, (1, True))}
         """Whom this device takes for one of the person's: id -> (how often that changed, whether it is active)."""
+        self.owned: Container[Host] = ()
+        """The hosts that belong to devices of this person, as the world has made them."""
         self.skew = 0
         self.dies_in: int | None = None
         self.disk: Disk | None = None
@@ -168,6 +183,9 @@ class Device(device.Device):
     @property
     def id(self) -> str:
         return self._id
+
+    def strangers(self) -> Strangers:
+        return _Strangers(self.owned)
 
     def now(self) -> int:
         """What its clock says (ms)."""

@@ -20,6 +20,7 @@ from tests.simulation.world import World, run, small
 
 from lottisync.causality import hlc
 from lottisync.causality.vector_clock import Clock
+from lottisync.device.membership import NoStrangers
 from lottisync.entities import entity
 from lottisync.entities.registers import Registers, ordered
 from lottisync.store import database, forgetting, mending, merge, peer_chain, rows
@@ -372,7 +373,7 @@ def _false_clocks_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 def _strangers_are_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = incoming.Incoming.batch
     monkeypatch.setattr(
-        incoming.Incoming, "batch", lambda self, tx, versions, strangers: batch(self, tx, versions, lambda *_: None)
+        incoming.Incoming, "batch", lambda self, tx, versions, strangers: batch(self, tx, versions, NoStrangers())
     )
     monkeypatch.setattr(incoming.Incoming, "refuse_strangers", lambda self, tx, strangers: None)
 

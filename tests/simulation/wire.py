@@ -12,7 +12,6 @@ from lottisync.protocol import message as m
 from lottisync.protocol.framing import HEADER_BYTES, dictionary_after
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.event import Failed, Refused, words
-from lottisync.sync.incoming import Strangers
 
 BOOT = bytes(16)
 
@@ -20,13 +19,11 @@ BOOT = bytes(16)
 class End:
     """One side. `arriving` are frames that are on their way to it, `said` is all that it has said."""
 
-    def __init__(self, device: Device, strangers: Strangers, *, dialled: bool) -> None:
+    def __init__(self, device: Device, *, dialled: bool) -> None:
         self.device = device
         self.arriving: deque[bytes] = deque()
         self.said: list[m.Message] = []
-        self.conversation = Conversation(
-            device=device.id, boot=BOOT, stores=device.stores, strangers=strangers, dialled=dialled, now=0
-        )
+        self.conversation = Conversation(device, boot=BOOT, dialled=dialled, now=0)
         self.conversation.greet()
 
 
@@ -44,13 +41,12 @@ class Wire:
     def __init__(
         self,
         ends: tuple[Device, Device],
-        strangers: Strangers,
         report: Callable[["Wire", Device, str, str], None],
         tell: Callable[["Wire", Device, list[m.Message], bytes], bytes],
     ) -> None:
         self._report, self._tell = report, tell
         self.disguised = False
-        self.ends = tuple(End(device, strangers, dialled=side == 0) for side, device in enumerate(ends))
+        self.ends = tuple(End(device, dialled=side == 0) for side, device in enumerate(ends))
         self._pass(1)
 
     def joins(self, device: Device) -> bool:

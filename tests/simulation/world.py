@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
@@ -33,7 +33,6 @@ from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame as framed
 from lottisync.store import chain, forgetting
-from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 from lottisync.sync import outgoing, rounds_out
@@ -287,9 +286,6 @@ class World:
         self._owned.add(host)
         return host
 
-    def _stranger(self, tx: Merge, hosts: Iterable[Host]) -> Host | None:
-        return next((h for h in hosts if h not in self._owned and chain.root(tx, h) not in self._owned), None)
-
     def _add(self) -> Device:
         device = Device.new(len(self.devices), self.schedule.stores, self._environment, on_disk=self.schedule.disks)
         self.devices.append(device)
@@ -430,7 +426,8 @@ class World:
                 self._close(wire)
         a.signs_in(b)
         self.count["wires"] += 1
-        wire = Wire((a, b), self._stranger, self._report, self._tell)
+        a.owned = b.owned = self._owned
+        wire = Wire((a, b), self._report, self._tell)
         self.wires.append(wire)
         return wire
 

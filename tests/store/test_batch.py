@@ -5,7 +5,7 @@ and every error must be the same.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from tests.support.batches import (
 from tests.support.stores import NOON, new_store, with_chains
 
 from lottisync.causality.vector_clock import Host
+from lottisync.device.membership import Strangers
 from lottisync.entities import batch, canonical, version
 from lottisync.entities.entity import HIGH, LOW, Entity, write
 from lottisync.entities.registers import Registers, Stamp, Write
@@ -104,6 +105,16 @@ def test_store_90_what_is_joined_by_column_is_as_if_it_was_joined_one_by_one(
     assert outcome(BY_COLUMN, store, receive, None) == outcome(SINGLY, store, receive, None)
 
 
+class _Stranger(Strangers):
+    """One host is a stranger's."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def among(self, tx: Merge, hosts: Iterable[Host]) -> Host | None:
+        return self._host if self._host in hosts else None
+
+
 def receiving(store: Store, rounds: list[list[Version]], strange: Host) -> Callable[[Merge], object]:
     def receive(tx: Merge) -> object:
         incoming = Incoming(
@@ -112,7 +123,7 @@ def receiving(store: Store, rounds: list[list[Version]], strange: Host) -> Calla
         outcomes: list[object] = []
         for some in rounds:
             try:
-                taken = incoming.batch(tx, some, lambda tx, hosts: strange if strange in hosts else None)
+                taken = incoming.batch(tx, some, _Stranger(strange))
             except Unacceptable as error:
                 outcomes.append((error.code, str(error)))
             else:

@@ -20,8 +20,8 @@ from lottisync.daemon import daemon
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.device.device import Device
+from lottisync.net.listener import Listen
 from lottisync.scripted_model.script import Say
-from lottisync.sync.engine import Listen
 
 WOKEN = "Write a letter"
 """The task that stands beside, whose agent has made proposals."""

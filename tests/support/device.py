@@ -8,7 +8,7 @@ import anyio
 from tests.support import rounds
 from tests.support.counted import NOON, CountedDevice
 
-from lottisync.agents import agent, task_agent
+from lottisync.agents import lifecycle, task_agent
 from lottisync.agents.model import Model
 from lottisync.agents.run_key import Trigger, user_initiated
 from lottisync.agents.types import Agent, AgentState
@@ -83,11 +83,11 @@ class Device(CountedDevice):
 
     def agent(self, agent_id: str) -> Agent:
         with self.agents.reading() as reader:
-            return agent.read(reader, agent_id)
+            return lifecycle.read(reader, agent_id)
 
     def state(self, agent_id: str) -> AgentState:
         with self.agents.reading() as reader:
-            return agent.read_state(reader, agent_id)
+            return lifecycle.read_state(reader, agent_id)
 
     def task(self, task_id: str = "t1") -> tasks.TaskPage:
         with self.journal.reading() as reader:

@@ -14,9 +14,11 @@ from lottisync.identity.announcement import announcement, announcement_secret
 from lottisync.identity.pairing_message import Introduction
 from lottisync.net.address import Address
 from lottisync.net.discovery import Found
+from lottisync.net.listener import Listen
 from lottisync.store.check import broken_invariants
 from lottisync.sync.duplicate_key import LIVING_SECONDS
-from lottisync.sync.engine import AGAIN_SECONDS, Engine, Listen
+from lottisync.sync.engine import Engine
+from lottisync.sync.outages import AGAIN_SECONDS
 
 HERE = "127.0.0.1"
 _RUNNING: list[Engine] = []
@@ -33,12 +35,9 @@ def engine_of(
     again: float = AGAIN_SECONDS,
 ) -> Engine:
     return Engine(
-        key=member.key,
-        stores=dict(member.stores),
-        roster=member.space,
-        listen=Listen(HERE, port, firm),
+        member,
+        Listen(HERE, port, firm),
         discover=discover,
-        clock=lambda: member.now,
         chance=Random(member.number + seed),
         report=lambda code, text: member.reports.append((code, text)),
         patience=patience,

@@ -14,7 +14,7 @@ from tests.support.counted import NOON, CountedDevice
 
 from lottisync.causality.vector_clock import Host
 from lottisync.daemon.stores import STORES
-from lottisync.device.membership import Strangers, put_membership
+from lottisync.device.membership import put_membership
 from lottisync.entities.entity import HIGH
 from lottisync.entities.schema import StoreSchema
 from lottisync.identity.statement import MembershipRecord
@@ -131,10 +131,8 @@ class Member(CountedDevice):
         self, other: "Member", *, dialled: bool, steady: int | None = None, members: Container[str] | None = None
     ) -> Conversation:
         return Conversation(
-            device=self.device,
+            self,
             boot=self.boot,
-            stores=dict(self.stores),
-            strangers=Strangers(self.space, self.key.certificate),
             dialled=dialled,
             now=self.now,
             steady=steady,

@@ -1,4 +1,8 @@
-"""Stores in a folder, and rounds between them as a connection does them, without a network."""
+"""Stores in a folder, and for the tests of `store` what a round does with one, step by step.
+
+A store does not know how devices talk. So the tests of the layers below `sync` call the same operations as a round
+does: chains, versions, knowledge. All other tests take a round of the production conversation (`tests.support.rounds`).
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

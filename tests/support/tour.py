@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from tests.support.command_line import BOUND_SECONDS, eventually, run_here, run_line, started, unversioned
 from tests.support.daemons import daemon
-from tests.support.stores import send
+from tests.support.rounds import send
 
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.pages import new_secret

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.counted import NOON
+from tests.support.holder import Holder
 from tests.support.household import Member, household
 from tests.support.messages import SUMMARY
 from tests.support.stores import new_store
@@ -23,10 +24,8 @@ LIES = [b"\xff" * BYTES] * FAN
 def met(member: Member, allowance: Allowance) -> Exchange:
     """Its side of a conversation with a device that has greeted."""
     exchange = Exchange(
-        device="d" * 64,
+        Holder("d" * 64, member.stores),
         boot=bytes(16),
-        stores=dict(member.stores),
-        strangers=lambda tx, hosts: None,
         allowance=allowance,
     )
     exchange.hello()

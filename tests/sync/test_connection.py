@@ -6,6 +6,7 @@ from collections.abc import Callable
 import anyio
 import pytest
 from tests.support.household import Cable, Member, in_step, meet, quiet, until
+from tests.support.rounds import send
 from tests.support.script import kinds, rounds
 
 from lottisync.causality import vector_clock
@@ -186,15 +187,7 @@ async def test_sync_34_a_want_fits_a_frame_however_much_is_held(members: list[Me
     with a.stores["journal"].transaction(now, HIGH) as tx:
         for number in range(9000):
             tx.put(f"{'n' * 110}{number:06}", "task", {"t": 1})
-    snapshot = a.stores["journal"].snapshot()
-    numbers = snapshot.lacking(b.knowledge(), [])
-    versions = snapshot.versions(numbers[:-1])
-    snapshot.close()
-    from lottisync.entities.version import open_foreign
-
-    with b.stores["journal"].transaction(now, HIGH) as tx:
-        tx.apply((version, open_foreign(version)) for version in versions)
-    assert len(numbers) == 9000
+    assert len(send(a.stores["journal"], b.stores["journal"], now=now, batches=8)) == 8000
     cable = await meet(a, b)
     wants = [message for message in cable.said(1) if isinstance(message, m.Want)]
     held = wants[0].stores["journal"].held

@@ -30,13 +30,14 @@ from lottisync.entities.entity import HIGH
 from lottisync.identity.statement import MembershipRecord
 from lottisync.net import tls
 from lottisync.net.address import Address
+from lottisync.net.listener import Listen
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import frame
 from lottisync.store import doorbell
 from lottisync.store.instant import iso
 from lottisync.sync import commits, dialling, trust
-from lottisync.sync.engine import Engine, Listen
+from lottisync.sync.engine import Engine
 from lottisync.sync.event import OverAllowance
 from lottisync.sync.meeting import MAX_STRANGERS
 from lottisync.sync.peer import PeerState, is_far
@@ -645,7 +646,7 @@ async def test_sync_886_what_was_refused_is_in_status_without_another_change(mem
     a, b = members
     async with connected(a, b) as (first, _):
         shown: list[list[str]] = []
-        first._status = lambda: shown.append([each.kind for each in peer(first, b).refusals])
+        first._incidents._changed = lambda: shown.append([each.kind for each in peer(first, b).refusals])
         await first._happened(first.connections[b.device], OverAllowance("journal"), None)
         assert shown == [["comparison"]]
 

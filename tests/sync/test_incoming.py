@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.holder import Holder
 from tests.support.household import Member, in_step, meet
 from tests.support.messages import SUMMARY
 from tests.support.rounds import pull
@@ -41,12 +42,7 @@ class Receiver:
             tx.put("t1", "task", {"title": "mine"}, precedence=HIGH)
         with store.reading() as reader:
             self.host = reader.host
-        self.exchange = Exchange(
-            device="d" * 64,
-            boot=bytes(16),
-            stores={"journal": store},
-            strangers=lambda tx, hosts: None,
-        )
+        self.exchange = Exchange(Holder("d" * 64, {"journal": store}), boot=bytes(16))
         self.exchange.hello()
         self.hear(m.Hello(m.PROTOCOL_VERSION, bytes.fromhex(PEER), bytes(16), bytes(16), bytes(8)))
         self.hear(m.Want({"journal": m.Have(SUMMARY, {})}))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from tests.support import rounds
 from tests.support.engines import connected, engine_of, faults, introduce, running
+from tests.support.holder import Holder
 from tests.support.household import Member, in_step, until
 
 from lottisync.entities.entity import HIGH, Entity
@@ -367,10 +368,8 @@ async def test_mend_9_what_both_sides_want_is_compared_once(
     differing(leading, asking)
     ends = [
         Conversation(
-            device=member.device,
+            Holder(member.device, {"journal": member.stores["journal"]}),
             boot=bytes(16),
-            stores={"journal": member.stores["journal"]},
-            strangers=lambda tx, hosts: None,
             dialled=member is asking,
             now=member.now,
         )

@@ -6,8 +6,8 @@ from typing import Any
 
 import anyio
 from tests.support.proposals import propose
+from tests.support.rounds import send
 from tests.support.scripted_model import ScriptedModel, Step, call, say
-from tests.support.stores import send
 from tests.web.visitor import ITEM, PROPOSED, TASK, furnish
 
 from lottisync.agents import task_agent

@@ -9,8 +9,7 @@ from tests.support.scripted_model import ScriptedModel, Step, call, say
 from tests.web.visitor import TASK, TITLE, Visitor
 
 from lottisync import wording
-from lottisync.agents import agent as agents
-from lottisync.agents import switch, task_agent
+from lottisync.agents import lifecycle, switch, task_agent
 from lottisync.agents.model import ModelError, TokenUsage, Turn
 from lottisync.agents.run_key import user_initiated
 from lottisync.agents.wake import wake
@@ -48,9 +47,9 @@ def woken(visitor: Visitor, agent_id: str, *script: Step, turn: str = "1") -> No
     anyio.run(go)
 
 
-def lifecycle(visitor: Visitor, agent_id: str) -> str:
+def lifecycle_of(visitor: Visitor, agent_id: str) -> str:
     with visitor.home.agent.reading() as reader:
-        return agents.read(reader, agent_id).lifecycle
+        return lifecycle.read(reader, agent_id).lifecycle
 
 
 def test_web_340_a_page_shows_what_an_agent_did_and_what_it_cost(visitor: Visitor) -> None:
@@ -147,20 +146,20 @@ def test_web_342_the_persons_verbs_change_its_life_and_what_is_not_allowed_is_sa
     place = f"/agents/{agent_id}"
     visitor.post(place, verb="wake")
     with visitor.home.agent.reading() as reader:
-        assert agents.read(reader, agent_id).timers
+        assert lifecycle.read(reader, agent_id).timers
     assert "Paused" in visitor.post(place, verb="pause")
     assert "dormant" in visitor.post(place, 400, verb="wake")
-    assert lifecycle(visitor, agent_id) == "dormant"
+    assert lifecycle_of(visitor, agent_id) == "dormant"
     visitor.post(place, verb="resume")
     assert "for good?" in visitor.get(f"{place}?ask=destroy")
-    assert lifecycle(visitor, agent_id) == "active"  # looking at the question ends nothing
+    assert lifecycle_of(visitor, agent_id) == "active"  # looking at the question ends nothing
     assert "Ended" in visitor.post(place, verb="destroy")
-    assert lifecycle(visitor, agent_id) == "destroyed"
+    assert lifecycle_of(visitor, agent_id) == "destroyed"
     visitor.post(place, 400, verb="resume")
 
 
 @pytest.mark.parametrize(
-    ("lifecycle", "why", "shown"),
+    ("standing", "why", "shown"),
     [
         ("active", None, "Asleep"),
         ("dormant", None, "Paused"),
@@ -169,13 +168,13 @@ def test_web_342_the_persons_verbs_change_its_life_and_what_is_not_allowed_is_sa
     ],
 )
 def test_web_34_how_an_agent_stands_is_said_in_a_word(
-    visitor: Visitor, lifecycle: str, why: Sentence | None, shown: str
+    visitor: Visitor, standing: str, why: Sentence | None, shown: str
 ) -> None:
     agent_id = minding(visitor)
     with visitor.home.agent.transaction(visitor.now(), PERSON) as tx:
-        tx.put(agent_id, "agent", {"lifecycle": lifecycle})
+        tx.put(agent_id, "agent", {"lifecycle": standing})
         held = wording.plain(why) if why else None
-        tx.put(agents.read_state(tx, agent_id).id, "agentState", {f"slots/{agents.ASLEEP_BECAUSE}": held})
+        tx.put(lifecycle.read_state(tx, agent_id).id, "agentState", {f"slots/{lifecycle.ASLEEP_BECAUSE}": held})
     assert f'<span class="tag">{shown}</span>' in visitor.get(f"/agents/{agent_id}")
 
 
@@ -211,17 +210,17 @@ def test_web_342_each_verb_is_a_form_where_it_can_be_done(visitor: Visitor) -> N
 
 
 @pytest.mark.parametrize(
-    ("lifecycle", "later", "shown"), [("active", HOUR, True), ("active", -HOUR, False), ("dormant", HOUR, False)]
+    ("standing", "later", "shown"), [("active", HOUR, True), ("active", -HOUR, False), ("dormant", HOUR, False)]
 )
 def test_web_1025_an_agent_wakes_again_at_a_time_to_come(
-    visitor: Visitor, lifecycle: str, later: int, *, shown: bool
+    visitor: Visitor, standing: str, later: int, *, shown: bool
 ) -> None:
     """WEB-1025: neither at one that is over, nor while it is paused."""
     agent_id = minding(visitor)
     with visitor.home.agent.transaction(visitor.now(), PERSON) as tx:
-        state = agents.read_state(tx, agent_id)
+        state = lifecycle.read_state(tx, agent_id)
         tx.put(state.id, "agentState", {"nextWakeAt": iso(visitor.now() + later)})
-        tx.put(agent_id, "agent", {"lifecycle": lifecycle})
+        tx.put(agent_id, "agent", {"lifecycle": standing})
     assert ("Wakes again" in visitor.get(f"/agents/{agent_id}")) is shown
 
 

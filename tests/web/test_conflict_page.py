@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from tests.support.command_line import run_here
 from tests.support.proposals import propose
-from tests.support.stores import send
+from tests.support.rounds import send
 from tests.web.visitor import ITEM, PROPOSED, TASK, TITLE, Visitor
 
 from lottisync.agents import switch

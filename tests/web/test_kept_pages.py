@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 from starlette.testclient import TestClient
 from tests.support.proposals import propose
-from tests.support.stores import send
+from tests.support.rounds import send
 from tests.web.visitor import AGENT, PROPOSED, TASK, Visitor
 
 from lottisync.daemon.home import TaskHome

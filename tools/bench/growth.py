@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import apsw
+from tests.support.holder import Holder
 
 from lottisync.causality.chain import VALUE_BYTES, ChainPart, genesis
 from lottisync.causality.vector_clock import Host
@@ -150,12 +151,7 @@ def _one_change(a: Store, b: Store) -> Callable[[int], object]:
 
 def _side(store: Store, number: int) -> Conversation:
     return Conversation(
-        device=f"{number:064x}",
-        boot=bytes(16),
-        stores={store.schema.name: store},
-        strangers=lambda tx, hosts: None,
-        dialled=bool(number),
-        now=NOW,
+        Holder(f"{number:064x}", {store.schema.name: store}), boot=bytes(16), dialled=bool(number), now=NOW
     )
 
 

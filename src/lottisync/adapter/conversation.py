@@ -4,24 +4,11 @@ The runner carries the bytes. No transport proves here who the peer is, so it is
 """
 
 import base64
-from collections.abc import Iterable
 from typing import Any
 
 from lottisync.adapter.replica import Replica
 from lottisync.sync.conversation import Conversation
 from lottisync.sync.event import Event, Failed, Refused, words
-
-
-def conversation_of(replica: Replica, stores: Iterable[str], *, dialled: bool, boot: bytes, now: int) -> Conversation:
-    """A replica's side of a conversation about these stores. All replicas belong to one person."""
-    return Conversation(
-        device=replica.device.id,
-        boot=boot,
-        stores={name: replica.store(name) for name in stores},
-        strangers=lambda tx, hosts: None,
-        dialled=dialled,
-        now=now,
-    )
 
 
 class SessionOperations:
@@ -31,7 +18,7 @@ class SessionOperations:
         self.replica = replica
         self._events: list[Event] = []
         self._said: list[bytes] = []
-        self._conversation = conversation_of(replica, replica.stores, dialled=initiator, boot=boot, now=now)
+        self._conversation = Conversation(replica.device, dialled=initiator, boot=boot, now=now)
         self._conversation.greet()
         self._go_on()
 

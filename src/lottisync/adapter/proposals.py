@@ -23,8 +23,8 @@ from lottisync.causality.vector_clock import Dot
 from lottisync.entities.schema import derived_id
 from lottisync.journal import guard, task_values, tasks
 from lottisync.journal.actions.add_checklist_item import AddChecklistItem
-from lottisync.journal.actions.set_task_language import SetTaskLanguage
 from lottisync.journal.actions.update_checklist_item import UpdateChecklistItem
+from lottisync.journal.arguments import ImmediateCall
 from lottisync.journal.task_action import ActionBatch, TaskAction, TaskField
 from lottisync.journal.toolbox import ACTIONS, BadCall
 from lottisync.review import precedence, proposal, retraction
@@ -319,9 +319,9 @@ class ProposalOperations:
         match TOOLBOX.parse(str(call["tool"]), text):
             case BadCall() as bad:
                 return bad.text
-            case SetTaskLanguage() as language:
+            case ImmediateCall() as immediate:
                 with journal.transaction(now, precedence.AGENT) as tx:
-                    return language.at_once(tx, task_id)
+                    return immediate.at_once(tx, task_id)
             case TaskAction() | ActionBatch() as proposed:
                 return builder.propose(proposed, now)
             case RetractSuggestions() as own:

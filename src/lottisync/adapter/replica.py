@@ -20,6 +20,7 @@ from lottisync.daemon.stores import STORES
 from lottisync.device.clock import Environment
 from lottisync.device.device import Device
 from lottisync.device.folder import StoreFolder
+from lottisync.device.membership import NoStrangers, Strangers
 from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
 from lottisync.entities.identifier import time_ordered
@@ -68,6 +69,13 @@ def shown(entity: Entity) -> dict[str, Any]:
     }
 
 
+class _Device(Device):
+    """All replicas belong to one person, and no roster says so."""
+
+    def strangers(self) -> Strangers:
+        return NoStrangers()
+
+
 class Replica:
     """The operations of the contract on one device (`device`)."""
 
@@ -87,7 +95,7 @@ class Replica:
         chance = _Chance(f"{seed}/{name}/{now}")
         self._files = StoreFolder(folder, [*STORES, *further], chance.host, detect=detect)
         environment = Environment(lambda: now, lambda now: time_ordered(now, chance.draw(10)), chance.host, chance.seed)
-        self.device = Device(self._files, lambda: DeviceKey.from_seed(seed_of(name)), environment)
+        self.device = _Device(self._files, lambda: DeviceKey.from_seed(seed_of(name)), environment)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

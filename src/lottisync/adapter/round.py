@@ -76,7 +76,7 @@ class Round:
                     case m.Chain():
                         forked = self._incoming.chain(tx, message) is not None
                     case m.Batch():
-                        self._incoming.batch(tx, message.versions, lambda tx, hosts: None)
+                        self._incoming.batch(tx, message.versions, self.target.device.strangers())
                     case m.Keys():
                         self._incoming.ids(tx, message.keys)
                     case m.End():

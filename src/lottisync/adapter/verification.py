@@ -3,7 +3,6 @@
 The two hold a conversation that has this store alone (docs/specs/15-mending.md), and each asks for a comparison.
 """
 
-from lottisync.adapter.conversation import conversation_of
 from lottisync.adapter.replica import Replica
 from lottisync.problem import Problem
 from lottisync.sync.comparisons import Verified
@@ -18,7 +17,9 @@ def verify(source: Replica, target: Replica, store: str, now: int) -> tuple[bool
     if _known(source, store) != _known(target, store):
         return False, 0
     ends = [
-        conversation_of(replica, [store], dialled=bool(number), boot=bytes(16), now=now)
+        Conversation(
+            replica.device, boot=bytes(16), dialled=bool(number), now=now, stores={store: replica.store(store)}
+        )
         for number, replica in enumerate((source, target))
     ]
     try:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from datetime import tzinfo
 from typing import NamedTuple
 
-from lottisync.agents import agent, spending, switch
+from lottisync.agents import lifecycle, spending, switch
 from lottisync.agents.endpoint import choice
 from lottisync.agents.types import Agent, AgentState
 from lottisync.entities.view import view
@@ -34,12 +34,12 @@ class Here(NamedTuple):
 
 def refusal(journal: Reader, agents: Reader, living: Agent, state: AgentState, here: Here) -> Problem | None:
     """Why the agent may not wake here now, or None."""
-    who, task_id = called(journal, living, state), agent.task_of(state)
+    who, task_id = called(journal, living, state), lifecycle.task_of(state)
     try:
-        agent.after(living, "wake", who, task_id)
+        lifecycle.after(living, "wake", who, task_id)
     except Problem as problem:
-        because = agent.asleep_because(state)
-        if living.lifecycle == agent.DORMANT and because is not None:
+        because = lifecycle.asleep_because(state)
+        if living.lifecycle == lifecycle.DORMANT and because is not None:
             return Problem(
                 "gave-up",
                 "{who} sleeps after {because}",
@@ -52,11 +52,11 @@ def refusal(journal: Reader, agents: Reader, living: Agent, state: AgentState, h
     away = not_at_home(journal, living, state, here)
     if away is not None:
         return away
-    if agent.asleep_without_task(journal, state):
+    if lifecycle.asleep_without_task(journal, state):
         return Problem(
             "task-gone", "{who} sleeps: its task is deleted or not here. It goes on when the task is back", who=who
         )
-    closed = agent.asleep_after_task(journal, state)
+    closed = lifecycle.asleep_after_task(journal, state)
     if closed is not None:
         return Problem(
             "task-closed",
@@ -87,7 +87,7 @@ def not_at_home(journal: Reader, living: Agent, state: AgentState, here: Here) -
         hint="move-agent",
         who=called(journal, living, state),
         home=here.name_of(living.home_device),
-        which=agent.task_of(state) or living.id,
+        which=lifecycle.task_of(state) or living.id,
     )
 
 
@@ -103,7 +103,7 @@ def withheld(journal: Reader, agents: Reader, living: Agent, state: AgentState, 
     who = called(journal, living, state)
     if switch.read(agents).off:
         return Withheld("agents-off", "{who} sleeps: agents are off on all devices", hint="agents-on", who=who)
-    task = journal.entity(agent.task_of(state))
+    task = journal.entity(lifecycle.task_of(state))
     because = never_sent.withheld_because(journal, view(task, Task)) if task is not None else None
     if because is not None:
         return Withheld(
@@ -161,7 +161,7 @@ def is_allowed(agent: Agent, task: Task) -> bool:
 
 def called(journal: Reader, living: Agent, state: AgentState) -> str:
     """The agent as the person knows it, `Laura of 'Repair the bicycle'`: many agents have one name (AGENT-91)."""
-    task_id = agent.task_of(state)
+    task_id = lifecycle.task_of(state)
     if not task_id:
         return living.display_name
     return Sentence("{agent} of {task}", agent=living.display_name, task=_title(journal, task_id))

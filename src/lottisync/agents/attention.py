@@ -8,7 +8,7 @@ the agent ended, nothing is asked.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from lottisync.agents import agent
+from lottisync.agents import lifecycle
 from lottisync.agents.types import AttentionRequest
 from lottisync.entities.schema import derived_id
 from lottisync.entities.view import view
@@ -54,7 +54,7 @@ def settle(tx: Transaction, agent_id: str) -> None:
     """The person has looked. `Problem` if the agent did not ask."""
     asked = read(tx, agent_id)
     if asked is None or asked.settled_at is not None:
-        name = agent.read(tx, agent_id).display_name
+        name = lifecycle.read(tx, agent_id).display_name
         raise Problem("not-asked", "{name} does not ask for your attention", name=name)
     tx.put(asked.id, TYPE, {"settledAt": iso(tx.now)})
 
@@ -78,10 +78,10 @@ def open_request(reader: Reader, journal: Reader, agent_id: str) -> Open | None:
 def _open(reader: Reader, journal: Reader, asked: AttentionRequest) -> Open | None:
     if asked.settled_at is not None:
         return None
-    state = agent.read_state(reader, asked.agent_id)
+    state = lifecycle.read_state(reader, asked.agent_id)
     living, task = reader.entity(asked.agent_id), journal.entity(asked.task_id)
-    if living is None or task is None or living.value("lifecycle") == agent.DESTROYED:
+    if living is None or task is None or living.value("lifecycle") == lifecycle.DESTROYED:
         return None
-    if agent.asleep_without_task(journal, state) or agent.asleep_after_task(journal, state):
+    if lifecycle.asleep_without_task(journal, state) or lifecycle.asleep_after_task(journal, state):
         return None
     return Open(asked, str(living.value("displayName") or ""), view(task, Task).title)

@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lottisync.agents import admission, attention, memory, report, seen, thread
-from lottisync.agents import agent as living
+from lottisync.agents import admission, attention, lifecycle, memory, report, seen, thread
 from lottisync.agents.budget import (
     CONTEXT_TOKENS,
     MOST_TOKENS,
@@ -100,9 +99,9 @@ def read(journal: Store, agents: Store, agent_id: str, now: int, zone: tzinfo | 
     """The context of a wake at `now` (ms), on a device in that zone (None: in this machine's). `Problem("unknown-id")`
     if the agent or its task is not here."""
     with agents.reading() as remembered, journal.reading() as current:
-        agent = living.read(remembered, agent_id)
-        state = living.read_state(remembered, agent_id)
-        task_id = living.task_of(state)
+        agent = lifecycle.read(remembered, agent_id)
+        state = lifecycle.read_state(remembered, agent_id)
+        task_id = lifecycle.task_of(state)
         budget = budget_of(agent, state)
         decided = history.recent_decisions(
             agents, now, agent_id=agent_id, task_id=task_id, room=budget.share("decisions"), hidden=hides(current)
@@ -143,7 +142,7 @@ def read(journal: Store, agents: Store, agent_id: str, now: int, zone: tzinfo | 
 
 def budget_of(agent: Agent, state: AgentState) -> Budget:
     """What the agent's model may be told in one wake."""
-    tokens = living.setting(agent, "contextTokens", CONTEXT_TOKENS, MOST_TOKENS)
+    tokens = lifecycle.setting(agent, "contextTokens", CONTEXT_TOKENS, MOST_TOKENS)
     return Budget(tokens, rate_of(state.slots.get(RATES), choice(agent).model))
 
 

@@ -4,8 +4,8 @@ The agent is in another store than the acts, so the act is noted by the agent's 
 `agent destroy` does; to create it again brings it back.
 """
 
-from lottisync.agents import agent
-from lottisync.agents.agent import CREATED, DESTROYED
+from lottisync.agents import lifecycle
+from lottisync.agents.lifecycle import CREATED, DESTROYED
 from lottisync.agents.task_agent import agent_for_task, create_task_agent
 from lottisync.device import acts
 from lottisync.device.acts import Act, title_of
@@ -46,8 +46,8 @@ def take_back(journal: Store, agents: Store, act: Act, now: int, origin: str) ->
     `Problem` for one that has."""
     [ident] = act.about
     with agents.transaction(now, PERSON) as tx:
-        found = agent.read(tx, ident)
-        which = agent.task_of(agent.read_state(tx, ident)) or ident
+        found = lifecycle.read(tx, ident)
+        which = lifecycle.task_of(lifecycle.read_state(tx, ident)) or ident
         if act.undoes is not None:
             raise Problem(
                 "agent-taken-back",
@@ -64,5 +64,5 @@ def take_back(journal: Store, agents: Store, act: Act, now: int, origin: str) ->
                 which=which,
             )
         if found.lifecycle == CREATED:
-            agent.destroy(tx, ident)
+            lifecycle.destroy(tx, ident)
     return acts.note_elsewhere(journal, now, origin, acts.said_of_undo(act), act.about, act.n)

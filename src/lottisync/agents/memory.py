@@ -14,8 +14,8 @@ from typing import NamedTuple
 import msgspec
 
 from lottisync.agents import thread
-from lottisync.agents.agent import state_id
 from lottisync.agents.budget import Budget, beginning, size, squeezed
+from lottisync.agents.lifecycle import state_id
 from lottisync.agents.model import Message, SystemMessage, TokenUsage, Turn, UserMessage
 from lottisync.agents.thread import Thread
 from lottisync.agents.types import AgentMessage, AgentState

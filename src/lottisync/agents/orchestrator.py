@@ -15,9 +15,9 @@ entities that it subscribes to are compared with its watermark once.
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
-from lottisync.agents import admission, agent, context, queue, run_key, run_log, schedule, subscription
+from lottisync.agents import admission, context, lifecycle, queue, run_key, run_log, schedule, subscription
 from lottisync.agents.admission import Here
-from lottisync.agents.agent import CREATED, DESTROYED
+from lottisync.agents.lifecycle import CREATED, DESTROYED
 from lottisync.agents.run_log import COMPLETED
 from lottisync.agents.schedule import Cause, Readiness, WakeLimits, WakePlan
 from lottisync.agents.seen import Seen
@@ -123,8 +123,8 @@ class Orchestrator:
         entity = reader.entity(agent_id)
         if entity is None or entity.type != "agent":
             return
-        found, state = view(entity, Agent), agent.read_state(reader, agent_id)
-        if found.home_device == self._device and found.lifecycle != DESTROYED and agent.task_of(state):
+        found, state = view(entity, Agent), lifecycle.read_state(reader, agent_id)
+        if found.home_device == self._device and found.lifecycle != DESTROYED and lifecycle.task_of(state):
             made = entity.winner("lifecycle")
             self._living[agent_id] = Living(
                 found,
@@ -211,8 +211,8 @@ class Orchestrator:
             last_end=max((end for end in ended if end <= now), default=None),
             starts=tuple(sorted(_own_starts(runs, now))),
             limits=WakeLimits(
-                agent.setting(living.agent, "coolDownMillis", schedule.COOL_DOWN, MAX_COOL_DOWN),
-                agent.setting(living.agent, "wakesAnHour", schedule.WAKES_AN_HOUR, MAX_WAKES_AN_HOUR),
+                lifecycle.setting(living.agent, "coolDownMillis", schedule.COOL_DOWN, MAX_COOL_DOWN),
+                lifecycle.setting(living.agent, "wakesAnHour", schedule.WAKES_AN_HOUR, MAX_WAKES_AN_HOUR),
             ),
         )
 
@@ -220,7 +220,7 @@ class Orchestrator:
 def _may_hear_of(reader: Reader, living: Living, entity: Entity) -> bool:
     """A linked task that the agent may not be told of does not wake it (AGENT-7, AGENT-82). Its own task is queued:
     what was written while it was withheld is sent when that ends."""
-    is_own = entity.id == agent.task_of(living.state)
+    is_own = entity.id == lifecycle.task_of(living.state)
     return is_own or entity.type != "task" or admission.may_see(reader, living.agent, view(entity, Task))
 
 
@@ -267,7 +267,7 @@ def _causes(reader: Reader, living: Living, runs: list[run_log.Run], now: int) -
         causes.append(Cause(run_key.user_initiated(ident, CREATION, living.made_by), 0, urgent=True))
     causes += [
         Cause(run_key.timer(ident, timer_id, at), millis(at))
-        for timer_id, at in sorted(agent.timers(living.agent).items())
+        for timer_id, at in sorted(lifecycle.timers(living.agent).items())
     ]
     causes += [
         Cause(

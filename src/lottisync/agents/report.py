@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from lottisync.agents.agent import report_head_id
 from lottisync.agents.budget import squeezed
+from lottisync.agents.lifecycle import report_head_id
 from lottisync.agents.types import AgentReport, AgentReportHead
 from lottisync.entities.view import view
 from lottisync.journal.tasks import TaskPage

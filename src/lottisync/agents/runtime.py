@@ -19,7 +19,7 @@ from typing import NamedTuple
 import anyio
 import anyio.to_thread
 
-from lottisync.agents import admission, agent
+from lottisync.agents import admission, lifecycle
 from lottisync.agents.model import Model
 from lottisync.agents.orchestrator import Orchestrator
 from lottisync.agents.schedule import Start, WakePlan
@@ -110,8 +110,8 @@ class Runtime:
         here = self._machine.name_of(self._device)
         try:
             with self._agents.reading() as reader, self._journal.reading() as journal:
-                living = agent.read(reader, start.agent_id)
-                who = admission.called(journal, living, agent.read_state(reader, start.agent_id))
+                living = lifecycle.read(reader, start.agent_id)
+                who = admission.called(journal, living, lifecycle.read_state(reader, start.agent_id))
             async with self._model_of(living) as model:
                 result = await wake(
                     self._journal,
@@ -128,7 +128,7 @@ class Runtime:
         except Problem as problem:
             self._say("agent-failed", _failed(who, here, problem.message))
             with self._agents.reading() as reader:
-                why = agent.asleep_because(agent.read_state(reader, start.agent_id))
+                why = lifecycle.asleep_because(lifecycle.read_state(reader, start.agent_id))
             if why is not None:
                 self._say("agent-asleep", f"{who} on {here} sleeps, after {why}")
             # A failure that could not even be written down holds nobody; without this it would be tried without end.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime, time, tzinfo
 from typing import Any, NamedTuple
 
-from lottisync.agents.agent import TOKENS_A_DAY, setting
+from lottisync.agents.lifecycle import TOKENS_A_DAY, setting
 from lottisync.agents.thread import ESTIMATED, natural
 from lottisync.agents.types import Agent, AgentMessage, AgentSettings
 from lottisync.store import tables

@@ -4,8 +4,8 @@ Its id is derived from the task's. Two devices that create an agent for the same
 made one, when they meet, and not two that propose against each other.
 """
 
-from lottisync.agents import agent, subscription
-from lottisync.agents.agent import CREATED, DESTROYED, checked_name, state_id
+from lottisync.agents import lifecycle, subscription
+from lottisync.agents.lifecycle import CREATED, DESTROYED, checked_name, state_id
 from lottisync.agents.types import Agent
 from lottisync.entities.schema import derived_id
 from lottisync.entities.view import view
@@ -42,12 +42,12 @@ def create_task_agent(
     at = iso(now)
     with agents.transaction(now, PERSON) as tx:
         if tx.entity(ident) is not None:
-            existing = agent.read(tx, ident)
+            existing = lifecycle.read(tx, ident)
             changes: dict[str, object] = {}
             if category and not existing.allowed_category_ids.get(category):
                 changes |= allowed
             if existing.lifecycle == DESTROYED:
-                changes |= {"lifecycle": agent.after(existing, "create"), "destroyedAt": None}
+                changes |= {"lifecycle": lifecycle.after(existing, "create"), "destroyedAt": None}
             if changes:
                 tx.put(ident, "agent", changes)
             return ident

@@ -35,8 +35,7 @@ from lottisync.agents.toolbox import (
     UpdateReport,
 )
 from lottisync.journal import never_sent
-from lottisync.journal.actions.set_task_language import SetTaskLanguage
-from lottisync.journal.arguments import Call
+from lottisync.journal.arguments import Call, ImmediateCall
 from lottisync.journal.task_action import ActionBatch, TaskAction
 from lottisync.journal.toolbox import ACTIONS, BadCall
 from lottisync.review.builder import Builder
@@ -108,8 +107,8 @@ class Calls:
         parsed = _parsed(call)
         if isinstance(parsed, BadCall):
             return ToolAnswer(parsed.text, succeeded=False)
-        if isinstance(parsed, SetTaskLanguage):
-            return self._set_language(parsed, now)
+        if isinstance(parsed, ImmediateCall):
+            return self._at_once(parsed, now)
         if isinstance(parsed, ReadEntries | SearchTask):
             with self._agents.reading() as agents, self._journal.reading() as journal:
                 return _answer(self._lookups.answer(journal, agents, parsed))
@@ -121,7 +120,7 @@ class Calls:
         parsed = _parsed(call)
         if isinstance(parsed, ReadEntries | SearchTask):
             self._lookups.spend(result)
-        elif not isinstance(parsed, BadCall | SetTaskLanguage):
+        elif not isinstance(parsed, BadCall | ImmediateCall):
             self._take(parsed, now)
 
     def _take(self, call: Call, now: int) -> str:
@@ -167,7 +166,7 @@ class Calls:
             return f"Noted {room} of {len(noted)}: a wake keeps {MAX_OBSERVATIONS} observations."
         return f"Noted {len(noted)} observation(s)."
 
-    def _set_language(self, call: SetTaskLanguage, now: int) -> ToolAnswer:
+    def _at_once(self, call: ImmediateCall, now: int) -> ToolAnswer:
         with self._agents.reading() as reader:
             policy = policy_of(reader, self._agent_id)
         with self._journal.transaction(now, AGENT) as tx:

@@ -26,10 +26,10 @@ import msgspec
 
 from lottisync.agents import (
     admission,
-    agent,
     attention,
     budget,
     context,
+    lifecycle,
     memory,
     prompt,
     queue,
@@ -40,9 +40,9 @@ from lottisync.agents import (
     thread,
 )
 from lottisync.agents.admission import Here, Withheld
-from lottisync.agents.agent import DESTROYED
 from lottisync.agents.context import Context
 from lottisync.agents.endpoint import choice
+from lottisync.agents.lifecycle import DESTROYED
 from lottisync.agents.model import (
     AssistantMessage,
     Message,
@@ -138,7 +138,7 @@ async def wake(
     store cannot be read; the model gave no answer (code `model-...`). Nothing is proposed then. Anything else that is
     raised, a cancellation too, leaves the run `started`, to be gone on with under the same trigger."""
     with agents.reading() as reader, journal.reading() as tasks:
-        who = admission.called(tasks, agent.read(reader, agent_id), agent.read_state(reader, agent_id))
+        who = admission.called(tasks, lifecycle.read(reader, agent_id), lifecycle.read_state(reader, agent_id))
     with run_log.single_flight(agents, agent_id, who):
         with agents.transaction(now(), AGENT) as tx:
             run = run_log.enqueue(tx, trigger, agent_id, new_id(tx.now))
@@ -175,13 +175,13 @@ async def wake(
 
 def _refusal(tx: Transaction, journal: Store, agent_id: str, here: Here) -> Problem | None:
     with journal.reading() as reader:
-        return admission.refusal(reader, tx, agent.read(tx, agent_id), agent.read_state(tx, agent_id), here)
+        return admission.refusal(reader, tx, lifecycle.read(tx, agent_id), lifecycle.read_state(tx, agent_id), here)
 
 
 def _fail(tx: Transaction, run: Run, failure: Problem, chance: float, under_way: "_Wake | None") -> None:
     """No whole answer, or a task that cannot be read: say so in log and state, propose nothing, and wait; after too
     many failures in a row, sleep until a person resumes it (AGENT-21, AGENT-31)."""
-    living, state = agent.read(tx, run.agent_id), agent.read_state(tx, run.agent_id)
+    living, state = lifecycle.read(tx, run.agent_id), lifecycle.read_state(tx, run.agent_id)
     failures = state.consecutive_failure_count + 1
     fields: dict[str, Any] = {
         "consecutiveFailureCount": failures,
@@ -191,7 +191,7 @@ def _fail(tx: Transaction, run: Run, failure: Problem, chance: float, under_way:
     if failures >= MAX_FAILURES:
         fields["nextWakeAt"] = None
         why = Sentence("{failures} failures in a row, the last: {failure}", failures=failures, failure=failure)
-        if agent.give_up(tx, living, why):
+        if lifecycle.give_up(tx, living, why):
             metadata["milestone"] = GAVE_UP_MILESTONE
     if under_way is not None:
         fields |= under_way.failed(tx, failure, metadata)
@@ -229,7 +229,7 @@ class _Wake:
         self._journal, self._agents, self._now, self._new_id, self._watch = journal, agents, now, new_id, watch
         self._here = here
         self._context = context.read(journal, agents, run.agent_id, now(), here.zone)
-        self._limit = agent.setting(self._context.agent, "maxTurns", MAX_TURNS, MAX_CONFIGURED_TURNS)
+        self._limit = lifecycle.setting(self._context.agent, "maxTurns", MAX_TURNS, MAX_CONFIGURED_TURNS)
 
         self._opening, self._recorded, written = _record(journal, agents, run, self._context)
         if self._opening is None and written:
@@ -261,7 +261,7 @@ class _Wake:
             self._withheld_before = self._context.withheld
         shown = self._context
         opening = Opening(
-            prompt.system(shown.agent.display_name, self._limit, agent.personality(shown.agent)),
+            prompt.system(shown.agent.display_name, self._limit, lifecycle.personality(shown.agent)),
             prompt.first_wake(shown) if shown.is_first else prompt.later_wake(shown),
             shown.seen,
             shown.withheld,
@@ -294,7 +294,7 @@ class _Wake:
         opening = self._opening or await self._open(model)
         self._seen = opening.seen
         self._messages: list[Message] = [SystemMessage(opening.system), UserMessage(opening.user)]
-        most = agent.setting(self._context.agent, "setsPerWake", SETS_A_WAKE, MAX_CONFIGURED_SETS) * MAX_ITEMS
+        most = lifecycle.setting(self._context.agent, "setsPerWake", SETS_A_WAKE, MAX_CONFIGURED_SETS) * MAX_ITEMS
         # A conversation that goes on knows the proposals that its first prompt had named, and no later ones.
         waiting = [one["id"] for one in self._context.waiting if one["id"] in opening.user]
         task_id = self._context.page.task.id
@@ -331,10 +331,10 @@ class _Wake:
         return turn, None if turn.usage is not None else self._context.budget.tokens_of(len(request.body))
 
     def _withheld(self, tx: Transaction) -> Withheld | None:
-        living, state = agent.read(tx, self._run.agent_id), agent.read_state(tx, self._run.agent_id)
+        living, state = lifecycle.read(tx, self._run.agent_id), lifecycle.read_state(tx, self._run.agent_id)
         with self._journal.reading() as journal:
             refused = admission.withheld(journal, tx, living, state, self._here._replace(now=tx.now))
-            withheld = context.withheld(journal, tx, living.id, agent.task_of(state), tx.now)
+            withheld = context.withheld(journal, tx, living.id, lifecycle.task_of(state), tx.now)
         if refused is None and not set(withheld) <= set(self._withheld_before):
             # It goes on by itself: the next try begins with a context that does not have it.
             with self._journal.reading() as journal:
@@ -400,7 +400,7 @@ class _Wake:
         """Everything that this wake leaves behind, in one transaction (AGENT-18). `Problem("destroyed")`, and nothing
         is left, if the agent was destroyed while it was awake."""
         with self._agents.transaction(self._now(), AGENT) as tx:
-            living = agent.read(tx, self._run.agent_id)
+            living = lifecycle.read(tx, self._run.agent_id)
             if living.lifecycle == DESTROYED:
                 raise Problem(
                     "destroyed",
@@ -439,7 +439,7 @@ class _Wake:
             turn_limit_reached=not self._is_done,
         )
         ended = {"milestone": COMPLETED_MILESTONE, "result": msgspec.to_builtins(result, enc_hook=str)}
-        state = agent.read_state(tx, run.agent_id)
+        state = lifecycle.read_state(tx, run.agent_id)
         tx.put(
             state.id,
             "agentState",
@@ -454,7 +454,7 @@ class _Wake:
                 **self._measured(state, living),
             },
         )
-        agent.woken(tx, living)
+        lifecycle.woken(tx, living)
         queue.forget(tx, self._answered)
         queue.forget_seen(tx, run.agent_id, self._seen)
         run_log.move(tx, run.run_key, "complete")

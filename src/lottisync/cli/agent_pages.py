@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from lottisync.agents import agent as agents
-from lottisync.agents import run_log, task_agent, thread
+from lottisync.agents import lifecycle, run_log, task_agent, thread
 from lottisync.agents.openai_client import DEFAULT_MODEL
 from lottisync.agents.report import latest_report
 from lottisync.agents.types import Agent, AgentMessage
@@ -54,7 +53,7 @@ def list_agents(terminal: Terminal) -> None:
     """
     home = terminal.home
     with home.agent.reading() as reader:
-        found = agents.list_agents(reader)
+        found = lifecycle.list_agents(reader)
     damaged: list[Problem] = []
     pages = beside(found, lambda each: agent_page(home, each, clock.now(), damaged), damaged)
     for said in dict.fromkeys(with_hint(problem) for problem in damaged):
@@ -132,25 +131,25 @@ def _show_page(terminal: Terminal, page: AgentAnswer, which: str) -> None:
 
 
 LIFECYCLES = {
-    agents.CREATED: marked("created"),
-    agents.ACTIVE: marked("active"),
-    agents.DORMANT: marked("dormant"),
-    agents.DESTROYED: marked("destroyed"),
+    lifecycle.CREATED: marked("created"),
+    lifecycle.ACTIVE: marked("active"),
+    lifecycle.DORMANT: marked("dormant"),
+    lifecycle.DESTROYED: marked("destroyed"),
 }
 
 
 def _state(page: AgentAnswer) -> str:
     if page.awake:
         return say("awake")
-    if page.lifecycle != agents.DESTROYED and page.task_title is None:
+    if page.lifecycle != lifecycle.DESTROYED and page.task_title is None:
         return say("asleep: its task is gone")
-    if page.lifecycle != agents.DESTROYED and page.task_closed is not None:
+    if page.lifecycle != lifecycle.DESTROYED and page.task_closed is not None:
         return say("asleep: its task is {status}", status=words.status(page.task_closed))
     if page.asleep_because:
         return several("gave up after {count} failure", "gave up after {count} failures", page.failures)
-    if page.lifecycle == agents.DORMANT:
+    if page.lifecycle == lifecycle.DORMANT:
         return say("paused")
-    if page.withheld and page.lifecycle != agents.DESTROYED:
+    if page.withheld and page.lifecycle != lifecycle.DESTROYED:
         return _withheld(page.withheld)
     state = say(LIFECYCLES.get(page.lifecycle, page.lifecycle))
     return say("{state}, home is away", state=state) if page.home_device.offered else state
@@ -376,7 +375,7 @@ def agent_of(home: TaskHome, which: str) -> Agent:
     with home.agent.reading() as reader, home.journal.reading() as journal:
         fitting = lookups.ids_like(reader, which, 2, "agent") if which else []
         if len(fitting) == 1 and (fitting[0] == which or not lookups.ids_like(journal, which, 1, "task")):
-            return agents.read(reader, fitting[0])
+            return lifecycle.read(reader, fitting[0])
     with home.journal.reading() as reader:
         task_id = finding.resolve(reader, which, "task")
     with home.agent.reading() as reader:

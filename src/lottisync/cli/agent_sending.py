@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from lottisync.agents import agent as agents
-from lottisync.agents import attention, switch
+from lottisync.agents import attention, lifecycle, switch
 from lottisync.agents import sent as requests
 from lottisync.agents.openai_client import DEFAULT_MODEL
 from lottisync.agents.spending import MOST_A_DAY
@@ -210,7 +209,7 @@ def choose_model(terminal: Terminal, which: str, model: str | None, endpoint: st
     if fields:
         with home.agent.transaction(clock.now(), PERSON) as tx:
             tx.put(found.id, "agent", fields)
-            found = agents.read(tx, found.id)
+            found = lifecycle.read(tx, found.id)
     page = agent_page(home, found, clock.now())
     server = (
         say("at {endpoint}", endpoint=page.endpoint)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import click
 
-from lottisync.agents import admission, creation, run_log
-from lottisync.agents import agent as agents
+from lottisync.agents import admission, creation, lifecycle, run_log
 from lottisync.agents.budget import LEAST_TOKENS, MOST_TOKENS
 from lottisync.agents.run_key import user_initiated
 from lottisync.agents.spending import MOST_A_DAY
@@ -85,7 +84,7 @@ def create(terminal: Terminal, task_id: str, name: str, model: str | None) -> No
         now=clock.now(),
     )
     with home.agent.reading() as reader:
-        made = agents.read(reader, ident)
+        made = lifecycle.read(reader, ident)
     if made.home_device == home.key.device_id:
         then = say("Wake with: lottisync agent wake {task_id}", task_id=task_id)
     else:
@@ -168,7 +167,7 @@ def wake_agent(terminal: Terminal, which: str, at: str | None) -> None:
 def _check_at_home(home: TaskHome, found: Agent) -> None:
     """Raise `Problem` for an agent of another device: that this one has no model is of no interest then."""
     with home.journal.reading() as journal, home.agent.reading() as reader:
-        state = agents.read_state(reader, found.id)
+        state = lifecycle.read_state(reader, found.id)
         away = admission.not_at_home(journal, found, state, here_of(home, clock.now()))
     if away is not None:
         raise away
@@ -199,7 +198,7 @@ def _naming(who: str) -> Iterator[None]:
 def _set_timer(terminal: Terminal, found: Agent, at: str) -> None:
     instant = moment(at, clock.now(), at=MORNING)
     with terminal.home.agent.transaction(clock.now(), PERSON) as tx:
-        agents.set_timer(tx, found.id, TIMER, instant)
+        lifecycle.set_timer(tx, found.id, TIMER, instant)
     value = TimerSet(found.id, TIMER, instant)
     terminal.emit(
         value,
@@ -267,7 +266,7 @@ def _show_wake(terminal: Terminal, who: str, result: "WakeResult", proposed: int
 
 
 SETTINGS = {"sovereignty": ("reason", "evidence"), "autoCheck": (True, False)}
-NUMBERS = {"contextTokens": (LEAST_TOKENS, MOST_TOKENS), agents.TOKENS_A_DAY: (1, MOST_A_DAY)}
+NUMBERS = {"contextTokens": (LEAST_TOKENS, MOST_TOKENS), lifecycle.TOKENS_A_DAY: (1, MOST_A_DAY)}
 """Settings that are a number, with the least and the greatest one."""
 
 
@@ -291,7 +290,7 @@ def configure(terminal: Terminal, which: str, changes: tuple[str, ...]) -> None:
     fields: dict[str, Any] = {}
     for change in changes:
         name, _, text = change.partition("=")
-        if name == agents.PERSONALITY:
+        if name == lifecycle.PERSONALITY:
             fields[f"config/{name}"] = _personality(text)
             continue
         if name in NUMBERS:
@@ -300,7 +299,7 @@ def configure(terminal: Terminal, which: str, changes: tuple[str, ...]) -> None:
         value: Any = {"true": True, "false": False}.get(text, text)
         if value not in SETTINGS.get(name, ()):
             known = ", ".join(f"{key}={'|'.join(str(v).lower() for v in values)}" for key, values in SETTINGS.items())
-            others = ", ".join(f"{key}=" for key in (agents.PERSONALITY, *NUMBERS))
+            others = ", ".join(f"{key}=" for key in (lifecycle.PERSONALITY, *NUMBERS))
             raise WrongCall(
                 "bad-value",
                 say("the settings are {known}, {others}; got {change}"),
@@ -337,11 +336,11 @@ def _number(name: str, text: str) -> int | None:
 
 def _personality(text: str) -> str | None:
     words = " ".join(text.split())
-    if len(words) > agents.MAX_PERSONALITY:
+    if len(words) > lifecycle.MAX_PERSONALITY:
         raise WrongCall(
             "bad-value",
             say("a personality has at most {most} characters; got {count}"),
-            most=agents.MAX_PERSONALITY,
+            most=lifecycle.MAX_PERSONALITY,
             count=len(words),
         )
     return words or None
@@ -360,7 +359,7 @@ def pause(terminal: Terminal, which: str) -> None:
     \b
     lottisync agent pause milk
     """
-    _change(terminal, which, agents.pause, marked("{name} is paused. Go on with: lottisync agent resume {which}"))
+    _change(terminal, which, lifecycle.pause, marked("{name} is paused. Go on with: lottisync agent resume {which}"))
 
 
 @agent.command("resume")
@@ -372,7 +371,7 @@ def resume(terminal: Terminal, which: str) -> None:
     \b
     lottisync agent resume milk
     """
-    _change(terminal, which, agents.resume, marked("{name} may wake again"))
+    _change(terminal, which, lifecycle.resume, marked("{name} may wake again"))
 
 
 @agent.command("destroy")
@@ -389,7 +388,7 @@ def destroy(terminal: Terminal, which: str, yes: bool) -> None:
     terminal.confirm(
         say("End {display_name}, the agent of this task, for good?", display_name=found.display_name), yes=yes
     )
-    _change(terminal, which, agents.destroy, marked("{name} is ended; what it wrote stays readable"))
+    _change(terminal, which, lifecycle.destroy, marked("{name} is ended; what it wrote stays readable"))
 
 
 @agent.command("move")
@@ -408,7 +407,7 @@ def move(terminal: Terminal, which: str, name: str | None) -> None:
     _change(
         terminal,
         which,
-        lambda tx, ident: agents.move(tx, ident, device),
+        lambda tx, ident: lifecycle.move(tx, ident, device),
         marked("{name} wakes on {device}"),
         device=name or say("this device"),
     )
@@ -433,6 +432,6 @@ def _change(
     found = agent_of(home, which)
     with home.agent.transaction(clock.now(), PERSON) as tx:
         change(tx, found.id)
-        now = agents.read(tx, found.id)
+        now = lifecycle.read(tx, found.id)
     page = agent_page(home, now, clock.now())
     terminal.emit(page, lambda: terminal.line(say(said, name=now.display_name, which=which, **values)))

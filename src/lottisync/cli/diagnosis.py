@@ -303,17 +303,17 @@ def endpoints(home: TaskHome, environ: Mapping[str, str]) -> list[Finding]:
 
 def _not_here(home: TaskHome, named: Collection[str]) -> list[Finding]:
     """The agents that wait for an endpoint that this device does not have."""
-    from lottisync.agents import admission, agent
+    from lottisync.agents import admission, lifecycle
 
     here = admission.Here(home.key.device_id, 0, endpoints=named)
 
     def waits(each: "Agent") -> "admission.Withheld | None":
         return admission.without_endpoint(
-            each, here, admission.called(journal, each, agent.read_state(reader, each.id))
+            each, here, admission.called(journal, each, lifecycle.read_state(reader, each.id))
         )
 
     with home.agent.reading() as reader, home.journal.reading() as journal:
-        waiting = beside(agent.list_agents(reader, agent.ACTIVE), waits, [])  # `stores` and `check` name damage
+        waiting = beside(lifecycle.list_agents(reader, lifecycle.ACTIVE), waits, [])  # `stores` and `check` name damage
     advice = say("Or choose another one: lottisync agent model TASK --endpoint NAME")
     return [Finding("endpoint", "warning", translated(why), advice) for why in waiting if why is not None]
 

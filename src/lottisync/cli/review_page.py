@@ -162,15 +162,14 @@ def show_outcomes(terminal: Terminal, outcomes: list[Outcome], inbox: Inbox, bef
         else:
             _show_stale(terminal, outcome.stale)
         if outcome.result == "applied":
-            _show_next(terminal, item)
+            _show_next(terminal, named)
 
 
 def _show_next(terminal: Terminal, item: ItemView) -> None:
     """The next task, if a task that repeats is done now."""
     from lottisync.cli.next_tasks import show_next_of
-    from lottisync.journal.actions.set_task_status import SetTaskStatus
 
-    if item.tool == SetTaskStatus.tool:
+    if any(change.path == "status" for change in item.changes):
         show_next_of(terminal, [item.task_id])
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from lottisync.net.address import Address
-    from lottisync.sync.engine import Listen
+    from lottisync.net.listener import Listen
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -280,8 +280,7 @@ def address(text: str, *, what: str, usual: int | None = None) -> tuple[str, int
 def listen_at(text: str | None) -> "Listen":
     """Where to listen: at HOST:PORT; without a port, or without anything, at the usual port or another free one."""
     from lottisync.net.address import names_no_port
-    from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE
-    from lottisync.sync.engine import Listen
+    from lottisync.net.listener import DEFAULT_PORT, EVERYWHERE, Listen
 
     if text is None:
         return Listen(EVERYWHERE, DEFAULT_PORT, firm=False)

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from lottisync.agents import admission, attention, queue, run_log, spending, switch, task_agent, thread
-from lottisync.agents import agent as agents
+from lottisync.agents import admission, attention, lifecycle, queue, run_log, spending, switch, task_agent, thread
 from lottisync.agents.endpoint import choice
 from lottisync.agents.model import TokenUsage
 from lottisync.agents.report import latest_report
@@ -30,7 +29,7 @@ def agent_page(home: TaskHome, found: Agent, now: int, damaged: list[Problem] | 
     """How things stand with an agent at `now` (ms). Raises `Problem` for an agent that is damaged. With `damaged`,
     which gets the reasons, it leaves out what keeps the agent asleep and what it asks, if that cannot be read."""
     with home.agent.reading() as reader:
-        state = agents.read_state(reader, found.id)
+        state = lifecycle.read_state(reader, found.id)
         waits = sum(len(each.dots) for each in queue.waiting(reader, found.id))
         costs = thread.spent(reader, found.id)
         latest = latest_report(reader, found.id)
@@ -40,11 +39,11 @@ def agent_page(home: TaskHome, found: Agent, now: int, damaged: list[Problem] | 
             withheld = _read(lambda: admission.withheld(journal, reader, found, state, here), damaged)
             asked = _read(lambda: attention.open_request(reader, journal, found.id), damaged)
         failed = thread.failed_because(reader, state) if state.consecutive_failure_count else None
-    task_id = agents.task_of(state)
+    task_id = lifecycle.task_of(state)
     with home.journal.reading() as reader:
-        gone = agents.asleep_without_task(reader, state)
+        gone = lifecycle.asleep_without_task(reader, state)
         title = None if gone else tasks.read(reader, task_id, "task", Task).title
-        closed = agents.asleep_after_task(reader, state)
+        closed = lifecycle.asleep_after_task(reader, state)
     chosen = choice(found)
     return AgentAnswer(
         id=found.id,
@@ -60,12 +59,12 @@ def agent_page(home: TaskHome, found: Agent, now: int, damaged: list[Problem] | 
         home_device=_home_of(home, found, state, now),
         config=found.config,
         subscriptions=found.subscriptions,
-        timers=agents.timers(found),
+        timers=lifecycle.timers(found),
         last_wake_at=state.last_wake_at,
         next_wake_at=state.next_wake_at,
         failures=state.consecutive_failure_count,
         failed_because=failed,
-        asleep_because=agents.asleep_because(state),
+        asleep_because=lifecycle.asleep_because(state),
         changes_waiting=waits,
         wakes=len(costs),
         tokens=cost(costs.values()),
@@ -111,7 +110,7 @@ def _home_of(home: TaskHome, found: Agent, state: AgentState, now: int) -> Agent
     # What it wrote is a sign of life, too, and the only one where no daemon runs.
     signs = [at for at in (seen, state.last_wake_at, found.created_at) if at]
     is_away = max(signs, default="") < iso(now - AWAY_DAYS * 86_400_000)
-    offered = is_away and found.home_device not in connected and found.lifecycle != agents.DESTROYED
+    offered = is_away and found.home_device not in connected and found.lifecycle != lifecycle.DESTROYED
     return AgentHome(found.home_device, name, seen, offered)
 
 

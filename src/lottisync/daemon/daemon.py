@@ -31,13 +31,13 @@ from lottisync.daemon.pages import Where
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, encoded
 from lottisync.device import clock, purging
 from lottisync.net.address import Address
+from lottisync.net.listener import Listen
 from lottisync.problem import Problem
 from lottisync.relay.reached import Reached
 from lottisync.store.idle import QUIET_SECONDS, Idle
 from lottisync.store.instant import iso
 from lottisync.store.lock import Lock
-from lottisync.sync.engine import Engine, Listen
-from lottisync.sync.syncing import engine_of
+from lottisync.sync.engine import Engine
 
 SETTLE_SECONDS = 0.05
 """How long changes of the status are gathered before the file is written."""
@@ -130,7 +130,7 @@ async def run(
             say("clock-wrong", doubt)
         _recover(home, say)
         changed = _Changed()
-        engine = engine_of(home, listen, discover=discover, report=say, status=changed.note)
+        engine = Engine(home, listen, discover=discover, chance=SystemRandom(), report=say, status=changed.note)
         status = _StatusFile(home, engine, changed, say)
         try:
             with one_problem():

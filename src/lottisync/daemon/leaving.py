@@ -6,17 +6,18 @@ meanwhile, and the engine here is one that stays retired.
 """
 
 from collections.abc import Callable
+from random import SystemRandom
 
 import anyio
 
 from lottisync.daemon.daemon import alone, one_problem
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
+from lottisync.net.listener import Listen
 from lottisync.store.forgetting import lacking
-from lottisync.sync.engine import Engine, Listen
+from lottisync.sync.engine import Engine
 from lottisync.sync.off_loop import in_thread
 from lottisync.sync.peer import PeerState
-from lottisync.sync.syncing import engine_of
 
 
 async def leave(
@@ -33,7 +34,9 @@ async def leave(
     with one_problem():
         async with alone(home):
             await in_thread(lambda: home.members.retire(home.key.device_id, clock.now()))
-            engine = engine_of(home, listen, discover=discover, report=report, status=note, leaving=True)
+            engine = Engine(
+                home, listen, discover=discover, chance=SystemRandom(), report=report, status=note, leaving=True
+            )
             async with anyio.create_task_group() as tasks:
                 await tasks.start(engine.run)
                 with anyio.move_on_after(wait):

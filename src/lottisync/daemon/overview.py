@@ -5,7 +5,7 @@ Everything here only reads. That a device was copied or restored is shown until 
 
 from collections.abc import Callable, Iterable, Mapping
 
-from lottisync.agents import admission, agent, switch
+from lottisync.agents import admission, lifecycle, switch
 from lottisync.agents.types import Agent
 from lottisync.answers.devices import (
     AsleepAgent,
@@ -209,11 +209,11 @@ def _asleep(home: TaskHome, damaged: list[Problem]) -> list[AsleepAgent]:
     """The agents that gave up by themselves, and why."""
 
     def gave_up(each: Agent) -> AsleepAgent | None:
-        why = agent.asleep_because(agent.read_state(reader, each.id))
+        why = lifecycle.asleep_because(lifecycle.read_state(reader, each.id))
         return None if why is None else AsleepAgent(each.id, each.display_name, _task_title(home, each.id), why)
 
     with home.agent.reading() as reader:
-        return [one for one in beside(agent.list_agents(reader), gave_up, damaged) if one is not None]
+        return [one for one in beside(lifecycle.list_agents(reader), gave_up, damaged) if one is not None]
 
 
 def switched_off(home: TaskHome) -> bool:
@@ -227,7 +227,7 @@ def _paused(home: TaskHome, now: int, damaged: list[Problem]) -> list[PausedAgen
     here = here_of(home, now)
 
     def waiting(each: Agent) -> PausedAgent | None:
-        if each.lifecycle not in (agent.CREATED, agent.ACTIVE):
+        if each.lifecycle not in (lifecycle.CREATED, lifecycle.ACTIVE):
             return None
         why = _waits(journal, reader, each, here)
         if why is None or _kept_asleep(journal, reader, each, here):
@@ -236,18 +236,18 @@ def _paused(home: TaskHome, now: int, damaged: list[Problem]) -> list[PausedAgen
         return PausedAgent(each.id, each.display_name, _task_title(home, each.id), why.sentence, until)
 
     with home.agent.reading() as reader, home.journal.reading() as journal:
-        return [one for one in beside(agent.list_agents(reader), waiting, damaged) if one is not None]
+        return [one for one in beside(lifecycle.list_agents(reader), waiting, damaged) if one is not None]
 
 
 def _waits(journal: Reader, reader: Reader, living: Agent, here: admission.Here) -> admission.Withheld | None:
-    who = admission.called(journal, living, agent.read_state(reader, living.id))
+    who = admission.called(journal, living, lifecycle.read_state(reader, living.id))
     return admission.waits(reader, living, here, who)
 
 
 def _kept_asleep(journal: Reader, reader: Reader, living: Agent, here: admission.Here) -> bool:
     """Whether the agent sleeps for its task, or as the person said, whatever it waits for beside that."""
-    state = agent.read_state(reader, living.id)
-    if agent.asleep_without_task(journal, state) or agent.asleep_after_task(journal, state) is not None:
+    state = lifecycle.read_state(reader, living.id)
+    if lifecycle.asleep_without_task(journal, state) or lifecycle.asleep_after_task(journal, state) is not None:
         return True
     because = admission.withheld(journal, reader, living, state, here)
     return because is not None and because.code in ("agents-off", "never-sent")
@@ -256,7 +256,7 @@ def _kept_asleep(journal: Reader, reader: Reader, living: Agent, here: admission
 def _task_title(home: TaskHome, agent_id: str) -> str | None:
     """The title of the agent's task; None if it is not here."""
     with home.agent.reading() as reader:
-        task_id = agent.task_of(agent.read_state(reader, agent_id))
+        task_id = lifecycle.task_of(lifecycle.read_state(reader, agent_id))
     with home.journal.reading() as reader:
         task = reader.entity(task_id) if task_id else None
     title = task.value("title") if task is not None else None

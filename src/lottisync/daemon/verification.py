@@ -7,6 +7,7 @@ engine itself for as long as the comparison takes; should a daemon end meanwhile
 import contextlib
 import secrets
 from collections.abc import Callable, Iterable
+from random import SystemRandom
 
 import anyio
 from anyio.abc import TaskStatus
@@ -14,11 +15,11 @@ from anyio.abc import TaskStatus
 from lottisync.daemon.daemon import alone, one_problem
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
+from lottisync.net.listener import Listen
 from lottisync.problem import Problem
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
-from lottisync.sync.engine import Listen
+from lottisync.sync.engine import Engine
 from lottisync.sync.off_loop import in_thread
-from lottisync.sync.syncing import engine_of
 from lottisync.sync.verification_request import Request, State, ask, requests, withdraw
 
 
@@ -72,7 +73,7 @@ async def _stand_in(
     """Run an engine if no other program has this home; says whether it does."""
     try:
         async with alone(home, tries=1):
-            engine = engine_of(home, listen, discover=discover, report=report)
+            engine = Engine(home, listen, discover=discover, chance=SystemRandom(), report=report)
             task_status.started(value=True)
             await engine.run()
     except Problem as problem:

@@ -25,7 +25,7 @@ from lottisync.store.store import Store
 from lottisync.store.transaction import refuse_bad_precedence
 
 if TYPE_CHECKING:  # they load the cryptography, which a command that only reads does not need
-    from lottisync.device.membership import Members
+    from lottisync.device.membership import Members, Strangers
     from lottisync.identity.device_key import DeviceKey
     from lottisync.identity.roster import Roster
 
@@ -133,6 +133,12 @@ class Device:
     def roster(self) -> "Roster":
         """Who belongs to this person's devices, as far as this device knows."""
         return self.members.roster()
+
+    def strangers(self) -> "Strangers":
+        """Finds the hosts that belong to no device of this person: what they have written is not taken."""
+        from lottisync.device.membership import Strangers
+
+        return Strangers(self.space, self.key.certificate)
 
     @property
     def name(self) -> str:

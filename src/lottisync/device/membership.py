@@ -178,13 +178,24 @@ class Strangers:
         self._space, self._certificate = space, own_certificate
         self._owned: frozenset[Host] = frozenset()
 
-    def __call__(self, tx: Merge, hosts: Iterable[Host]) -> Host | None:
+    def among(self, tx: Merge, hosts: Iterable[Host]) -> Host | None:
         """The first of these hosts that is a stranger's; `tx` is a transaction of the store that they write in."""
         roots = {host: chain.root(tx, host) for host in hosts if host not in self._owned}
         if roots:
             with self._space.reading() as reader:  # within a transaction of `space` that is the same one
                 self._owned = frozenset(Host(host) for host in read_roster(reader, self._certificate).host_owner)
         return next((host for host, root in roots.items() if root not in self._owned), None)
+
+
+class NoStrangers(Strangers):
+    """For devices that nobody has paired, and that sign nothing: replicas of the conformance contract, which belong to
+    one person."""
+
+    def __init__(self) -> None:
+        """It needs no roster."""
+
+    def among(self, tx: Merge, hosts: Iterable[Host]) -> Host | None:
+        return None
 
 
 def put_membership(tx: Transaction, record: MembershipRecord) -> None:

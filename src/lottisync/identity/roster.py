@@ -89,23 +89,12 @@ class Roster(msgspec.Struct, frozen=True):
         certificates = {record.device: record.certificate for record in distinct if record.kind == "added"}
         certificates[self_id] = own_certificate
 
-        rejected: list[tuple[str, str]] = []
-        genuine: list[MembershipRecord] = []
-        for record in distinct:
-            reason = _forged(record.by, record.signature, record.signed_bytes, certificates)
-            if reason:
-                rejected.append((record.record_id, reason))
-            else:
-                genuine.append(record)
-
-        added = [record for record in genuine if record.kind == "added"]
-        once = _reachable(self_id, ((record.by, record.device) for record in added))
+        forged = {
+            record: _forged(record.by, record.signature, record.signed_bytes, certificates) for record in distinct
+        }
+        genuine = [record for record, reason in forged.items() if not reason]
+        once = _reachable(self_id, ((record.by, record.device) for record in genuine if record.kind == "added"))
         heard = [record for record in genuine if record.by in once]
-        rejected += [
-            (record.record_id, "signed by a device that never was a member")
-            for record in genuine
-            if record.by not in once
-        ]
 
         revoked_at: dict[str, int] = {}
         for record in heard:
@@ -115,22 +104,14 @@ class Roster(msgspec.Struct, frozen=True):
             record for record in heard if record.kind == "added" and record.at_ms > revoked_at.get(record.device, -1)
         ]
         current = _reachable(self_id, ((record.by, record.device) for record in holding))
-        rejected += [
-            (record.record_id, "signed by a device that is revoked or that no member vouches for")
-            for record in heard
-            if record.by not in current and record.kind not in _TAKE_AWAY
-        ]
-        rejected += [
-            (record.record_id, "about a device that no member added")
-            for record in heard
-            if record.device not in once and (record.by in current or record.kind in _TAKE_AWAY)
-        ]
 
         members = {
             device: _member(device, self_id, own_certificate, heard, current, device in revoked_at)
             for device in sorted(once)
         }
         host_owner, unbound = _owners(bindings, certificates, once, current)
+        refused = {record: reason or _unheard(record, once, current) for record, reason in forged.items()}
+        rejected = [(record.record_id, reason) for record, reason in refused.items() if reason]
         return cls(
             self_id=self_id,
             members=members,
@@ -201,6 +182,16 @@ def _forged(by: str, signature: bytes, signed: bytes, certificates: Mapping[str,
     return "" if verify(certificate, signature, signed) else "the signature does not hold"
 
 
+def _unheard(record: MembershipRecord, once: set[str], current: set[str]) -> str:
+    """Why a genuine record changes nothing; "" if it counts. `once` are those that ever were members, `current` those
+    that are."""
+    if record.by not in once:
+        return "signed by a device that never was a member"
+    if record.by not in current and record.kind not in _TAKE_AWAY:
+        return "signed by a device that is revoked or that no member vouches for"
+    return "about a device that no member added" if record.device not in once else ""
+
+
 def _reachable(start: str, edges: Iterable[tuple[str, str]]) -> set[str]:
     onward: dict[str, list[str]] = {}
     for source, target in edges:
@@ -237,23 +228,26 @@ def _member(
     revoked_at = max((r.at_ms for r in about if r.kind == "revoked"), default=-1)
     # A device's word about itself names it and brings it back from retirement; it does not vouch for it.
     vouching = [r for r in by_members if r.kind == "added" and r.by != device and r.at_ms > revoked_at]
-    status: Status
-    if device not in current:
-        status = "revoked" if revoked else "unvouched"
-    else:
-        # What is put away here is for this device's own members to say, not for whom it threw out.
-        ending = by_members if device == self_id else about
-        retired_at = max((r.at_ms for r in ending if r.kind == "retired"), default=-1)
-        back_at = max((r.at_ms for r in by_members if r.kind == "added"), default=-1)
-        status = "retired" if retired_at >= 0 and retired_at >= back_at else "active"
     return Member(
         device=device,
         name=max(naming, key=_later).name if naming else grouped(device)[:9],
         certificate=own_certificate if device == self_id else max(adding, key=_later).certificate,
-        status=status,
+        status=_status(device in current, revoked, by_members, by_members if device == self_id else about),
         vouched_by=tuple(sorted({r.by for r in vouching})) if device in current else (),
         latest_at_ms=max((r.at_ms for r in about), default=-1),
     )
+
+
+def _status(
+    is_current: bool, revoked: bool, by_members: Iterable[MembershipRecord], ending: Iterable[MembershipRecord]
+) -> Status:
+    """What became of a device. `ending` are the records that may put it away: what is put away here is for this
+    device's own members to say, not for whom it threw out."""
+    if not is_current:
+        return "revoked" if revoked else "unvouched"
+    retired_at = max((r.at_ms for r in ending if r.kind == "retired"), default=-1)
+    back_at = max((r.at_ms for r in by_members if r.kind == "added"), default=-1)
+    return "retired" if retired_at >= 0 and retired_at >= back_at else "active"
 
 
 def _owners(

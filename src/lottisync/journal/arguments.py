@@ -16,7 +16,9 @@ from pydantic.alias_generators import to_camel
 from lottisync.journal.task_values import MAX_TITLE, checked_day, checked_priority, checked_title
 from lottisync.journal.types import PRIORITIES
 from lottisync.problem import Problem, Sentence
+from lottisync.review.policy import Policy
 from lottisync.shown import quoted
+from lottisync.store.transaction import Transaction
 
 MAX_BATCH = 20
 MAX_REASON = 2_000
@@ -108,6 +110,16 @@ class Call(Arguments):
             return text
         faults = "\n".join(f"- {fault}" for fault in self._faults)
         return f"{text}\n{self._left_out} malformed item(s) skipped. Correct them and send only them again:\n{faults}"
+
+
+class ImmediateCall(Call):
+    """A call that is carried out at once, without a verdict (REV-6): what it writes changes nothing that a person works
+    with."""
+
+    def at_once(self, tx: Transaction, task_id: str, policy: Policy | None = None) -> str:
+        """Do it in a transaction of the journal, with the agent's precedence; returns the answer for the model. With
+        `policy` the agent must be allowed in the task's category."""
+        raise NotImplementedError
 
 
 TitleText = Annotated[str, AfterValidator(rule(checked_title)), Field(json_schema_extra={"maxLength": MAX_TITLE})]

@@ -6,12 +6,14 @@ without IPv6 listens on IPv4 alone. Any other host, `0.0.0.0` included, means ex
 
 import errno
 import socket
+from typing import NamedTuple
 
 import anyio
 from anyio import TypedAttributeLookupError
 from anyio.abc import ByteStream, Listener, SocketAttribute, SocketListener, SocketStream
 
 from lottisync.net.address import Address
+from lottisync.problem import Problem
 
 EVERYWHERE = "::"
 DEFAULT_PORT = 22067
@@ -27,6 +29,33 @@ async def listen(address: Address) -> Listener[SocketStream]:
         return await SocketListener.from_socket(_everywhere(address.port))
     several = await anyio.create_tcp_listener(local_host=address.host, local_port=address.port)
     return several.listeners[0] if len(several.listeners) == 1 else several
+
+
+class Listen(NamedTuple):
+    """Where to listen. `firm` is false if any other port will do when this one is taken."""
+
+    host: str
+    port: int
+    firm: bool = True
+
+
+async def open_listener(where: Listen) -> Listener[SocketStream]:
+    """Listen there. Raises `Problem` (`cannot-listen`); `OSError` if this program has no descriptor left."""
+    host, port, firm = where
+    for candidate in (port,) if firm or port == 0 else (port, 0):
+        try:
+            return await listen(Address(host, candidate))
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                raise  # another port is no help
+            reason = error.strerror or str(error)
+    raise Problem(
+        "cannot-listen",
+        "cannot listen on {where} ({reason})",
+        hint="other-port",
+        where=Address(host, port),
+        reason=reason,
+    )
 
 
 def is_free(port: int) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 
 from lottisync.causality import vector_clock
 from lottisync.device.device import Device
-from lottisync.device.membership import Strangers
 from lottisync.relay import content, taking
 from lottisync.relay.board import Board, Entry
 from lottisync.relay.circle import Circle
@@ -26,7 +25,7 @@ class Intake:
 
     def __init__(self, device: Device, circle: Circle, board: Board, events: list[Event]) -> None:
         self._device, self._circle, self._board, self._events = device, circle, board, events
-        self._strangers = Strangers(device.space, device.key.certificate)
+        self._strangers = device.strangers()
 
     # -- what can be taken
 

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Sequence
 
 from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Clock
+from lottisync.device.membership import Strangers
 from lottisync.protocol import message as m
 from lottisync.relay.content import Head, Part
 from lottisync.store import chain, fork
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.sync.agreement import RemoteState
-from lottisync.sync.incoming import Incoming, Outdated, Strangers
+from lottisync.sync.incoming import Incoming, Outdated
 from lottisync.sync.local_state import HeldDot, LocalState
 
 

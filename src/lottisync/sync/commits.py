@@ -9,12 +9,11 @@ from functools import partial
 
 import anyio
 
+from lottisync.device.device import Device
 from lottisync.device.membership import bind_hosts
-from lottisync.identity.device_key import DeviceKey
 from lottisync.problem import Problem
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 from lottisync.store.reader import ChangeToken
-from lottisync.store.store import Store
 from lottisync.sync.connection import Connection
 from lottisync.sync.off_loop import Caller
 from lottisync.sync.usable import UsableStores
@@ -27,28 +26,26 @@ Committed = Callable[[dict[str, ChangeToken], Mapping[str, ChangeToken]], Awaita
 
 
 class Commits:
-    """`space` is the store with the roster. `connections` are the engine's, by device. After each look in which a
-    change token has moved, `committed` is awaited; after each look while stores are compared, `compared`.
+    """`stores` are those of the device that can be used. `connections` are the engine's, by device. After each look in
+    which a change token has moved, `committed` is awaited; after each look while stores are compared, `compared`.
     `added` is called with the names of stores that are new."""
 
     def __init__(
         self,
+        device: Device,
         stores: UsableStores,
-        space: Store,
-        key: DeviceKey,
         connections: Mapping[str, Connection],
         verification: Verification,
         call: Caller,
         *,
-        clock: Callable[[], int],
         report: Callable[[str, str], None],
         committed: Committed,
         compared: Callable[[], Awaitable[None]],
         unusable: Callable[[Problem], bool],
         added: Callable[[Sequence[str]], None],
     ) -> None:
-        self._stores, self._space, self._key, self._connections = stores, space, key, connections
-        self._verification, self._call, self._clock, self._report = verification, call, clock, report
+        self._device, self._stores, self._connections = device, stores, connections
+        self._verification, self._call, self._clock, self._report = verification, call, device.environment.now, report
         self._committed, self._compared, self._unusable = committed, compared, unusable
         self._added = added
         self._names = set(stores)
@@ -111,7 +108,7 @@ class Commits:
         to a thread."""
         self._stores.look()
         moments = self.moments()
-        space = self._space.schema.name
+        space = self._device.space.schema.name
         if moments[space] == self._seen.get(space):
             for connection in idle:
                 connection.look(moments)
@@ -123,11 +120,11 @@ class Commits:
         for name, store in self._stores.items():
             with store.reading() as reader:
                 moments[name] = reader.change_token()
-                if store is self._space:
+                if store is self._device.space:
                     self._verification.look_for_requests(reader)
         hosts = {moment.host for moment in moments.values()}
         # Any store, space too, may have minted a new host; until it is bound, peers refuse what it writes.
         if not hosts <= self._bound:
-            bind_hosts(self._stores, self._key, self._clock())
+            bind_hosts(self._stores, self._device.key, self._clock())
             self._bound |= hosts
         return moments

@@ -12,7 +12,7 @@ no clock, and tells its driver nothing but what it gives back. So any transport 
 
 A driver of a socket is a few lines:
 
-    conversation = Conversation(device=..., boot=..., stores=..., strangers=..., dialled=True, now=now())
+    conversation = Conversation(device, boot=..., dialled=True, now=now())
     while conversation.ended is None:
         while frame := conversation.data_to_send():
             socket.send(frame)
@@ -40,6 +40,7 @@ There are two clocks. `now` is the wall clock (ms), for what is written into the
 from collections import deque
 from collections.abc import Container, Mapping, Sequence
 
+from lottisync.device.device import Device
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
@@ -59,7 +60,7 @@ from lottisync.sync.event import (
     Refused,
 )
 from lottisync.sync.exchange import Exchange
-from lottisync.sync.incoming import Strangers, Unacceptable
+from lottisync.sync.incoming import Unacceptable
 from lottisync.sync.peer_status import PeerStatus
 
 GOSSIP_SECONDS = 60
@@ -76,9 +77,9 @@ class Conversation:
     """See the module. It is one idea, the port that drivers see: every third method is a property that says how it
     stands, and the work is done in `Session` and `Exchange`.
 
-    `stores` are in the order in which rounds deliver them. `strangers` is a question to the stores: which of these
-    hosts belongs to no device of this person. It is asked in the transaction that takes what came, for that may be what
-    answers it. `members` are the devices that are, or were, this person's (None: whichever are named).
+    `boot` are 16 random bytes, others at each start of the program. `stores` are those of the device that take part, in
+    the order in which rounds deliver them (None: all that it has now). `members` are the devices that are, or were,
+    this person's (None: whichever are named).
     `allowance` is what the peer may still cost; a program that outlives conversations keeps one for each device.
     `failing` are the stores that are left out, because their files cannot be used.
     `expected` is the device id that the transport has proved the peer to be; None if it proves nothing. Who has
@@ -86,15 +87,14 @@ class Conversation:
 
     def __init__(
         self,
+        device: Device,
         *,
-        device: str,
         boot: bytes,
-        stores: Mapping[str, Store],
-        strangers: Strangers,
         dialled: bool,
         now: int,
         steady: int | None = None,
         expected: str | None = None,
+        stores: Mapping[str, Store] | None = None,
         members: Container[str] | None = None,
         allowance: Allowance | None = None,
         failing: Sequence[str] = (),
@@ -103,10 +103,9 @@ class Conversation:
         """What has arrived and was not carried out yet."""
         self._session = Session(expected=expected, now=now if steady is None else steady)
         self._exchange = Exchange(
-            device=device,
+            device,
             boot=boot,
             stores=stores,
-            strangers=strangers,
             members=members,
             allowance=allowance,
             failing=failing,

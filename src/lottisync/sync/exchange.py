@@ -15,6 +15,7 @@ devices (`gossip`).
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
+from lottisync.device.device import Device
 from lottisync.protocol import message as m
 from lottisync.protocol import summary
 from lottisync.protocol.framing import ENCODINGS
@@ -25,7 +26,7 @@ from lottisync.sync.allowance import Allowance
 from lottisync.sync.comparisons import Comparisons
 from lottisync.sync.event import AskedTooOften, Event
 from lottisync.sync.gossip import Gossip
-from lottisync.sync.incoming import Strangers, Unacceptable
+from lottisync.sync.incoming import Unacceptable
 from lottisync.sync.parties import Parties
 from lottisync.sync.peer_status import PeerStatus
 from lottisync.sync.rounds_in import InRound, RoundsIn
@@ -37,18 +38,17 @@ MAX_FORKS_ON_TRUST = m.MAX_FORKS * 9 // 10
 
 
 class Exchange:
-    """`stores` are in the order in which rounds deliver them, `failing` the names of those that are left out, because
-    their files cannot be used. `strangers` finds hosts that belong to no device of this
-    person; `members` are the devices that are, or were, this person's (None: all that are named). `allowance` is what
-    the peer may still cost (None: nothing was counted yet)."""
+    """`stores` are those of the device that take part, in the order in which rounds deliver them (None: all), `failing`
+    the names of those that are left out, because their files cannot be used. `members` are the devices that are, or
+    were, this person's (None: all that are named). `allowance` is what the peer may still cost (None: nothing was
+    counted yet)."""
 
     def __init__(
         self,
+        device: Device,
         *,
-        device: str,
         boot: bytes,
-        stores: Mapping[str, Store],
-        strangers: Strangers,
+        stores: Mapping[str, Store] | None = None,
         members: Container[str] | None = None,
         allowance: Allowance | None = None,
         failing: Sequence[str] = (),
@@ -56,10 +56,11 @@ class Exchange:
         self._boot = boot
         self._allowance = allowance or Allowance()
         self._heard_too_often = False
-        self._parties = Parties(device, stores, failing)
+        stores = dict(device.stores if stores is None else stores)
+        self._parties = Parties(device.id, stores, failing)
         self.comparisons = Comparisons(stores, self.status, self.events, self._allowance)
         self.rounds_out = RoundsOut(self._parties)
-        self.rounds_in = RoundsIn(self._parties, self.comparisons, self.rounds_out, strangers)
+        self.rounds_in = RoundsIn(self._parties, self.comparisons, self.rounds_out, device.strangers())
         self._gossip = Gossip(self._parties, members)
 
     @property

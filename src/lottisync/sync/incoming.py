@@ -10,7 +10,7 @@ holds and S does not, S has either forgotten or never seen. If S's knowledge cov
 it. Otherwise only R has it, and R writes it again, over what was forgotten (docs/specs/14-forgetting.md).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 from typing import NamedTuple, Protocol
 
@@ -18,6 +18,7 @@ from lottisync.causality import vector_clock
 from lottisync.causality.chain import ChainPart
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
+from lottisync.device.membership import Strangers
 from lottisync.entities import batch, version
 from lottisync.entities.batch import Plain
 from lottisync.entities.entity import Entity
@@ -34,8 +35,6 @@ from lottisync.sync.local_state import HeldDot, LocalState
 LEADING_BYTES = 16 * 1024 * 1024
 """Bytes of leading versions that are kept in memory until all of them are here: some ten thousand records. What is more
 is judged by what is here then."""
-Strangers = Callable[[Merge, Iterable[Host]], Host | None]
-"""The first of these hosts that belongs to no device that ever was this person's, if there is one."""
 
 
 class Grounds(Protocol):
@@ -144,7 +143,7 @@ class Incoming:
                 tx.quarantine(incoming, reason)
         except (BadVersion, ValueError) as error:
             raise Unacceptable("bad-entity", str(error)) from None
-        stranger = strangers(tx, reach)
+        stranger = strangers.among(tx, reach)
         if stranger is not None:
             entity = next(entity for entity, clock in clocks if stranger in clock)
             raise Unacceptable(
@@ -201,7 +200,7 @@ class Incoming:
         before all other versions."""
         if tx.schema.leading and self.begin.count and not self.arrived:
             return
-        stranger = strangers(tx, self.ends)
+        stranger = strangers.among(tx, self.ends)
         if stranger is not None:
             raise Unacceptable("unknown-host", "chain values came of host {host}, of no known device", host=stranger)
 

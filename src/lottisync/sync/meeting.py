@@ -18,14 +18,13 @@ from anyio.abc import TaskGroup
 
 from lottisync.device import addresses as records
 from lottisync.device.addresses import Reach, read_reach
+from lottisync.device.device import Device
 from lottisync.device.peers import introduced, remembered
 from lottisync.identity.announcement import NONCE_BYTES, announcement, announcement_secret, recognised
-from lottisync.identity.device_key import DeviceKey
 from lottisync.net.address import Address
 from lottisync.net.discovery import Announcement, Found, discovering
 from lottisync.net.interfaces import interfaces, reached_at, scopes, watch
 from lottisync.problem import Problem
-from lottisync.store.store import Store
 from lottisync.sync.dial_plan import MOST_OF_A_SOURCE, Source
 from lottisync.sync.dialling import Dialling
 from lottisync.sync.off_loop import Caller
@@ -51,11 +50,9 @@ class Meeting:
     def __init__(
         self,
         *,
-        key: DeviceKey,
-        space: Store,
+        device: Device,
         host: str,
         port: int,
-        clock: Callable[[], int],
         chance: Random,
         call: Caller,
         dialling: Dialling,
@@ -63,13 +60,13 @@ class Meeting:
         changed: Callable[[], None],
         network_changed: Callable[[set[str]], None],
     ) -> None:
-        self._key, self._space, self._host, self._port = key, space, host, port
-        self._clock, self._chance, self._call = clock, chance, call
+        self._device, self._host, self._port = device, host, port
+        self._clock, self._chance, self._call = device.environment.now, chance, call
         self._dialling, self._report, self._changed = dialling, report, changed
         self._network_changed = network_changed
         self._active: set[str] = set()
         self._revoked: set[str] = set()
-        self._secret = announcement_secret(key, ())
+        self._secret = announcement_secret(device.key, ())
         self._own: set[Address] = set()
         self._scopes: list[str] = []
         self._seen = _Seen({}, {}, {})
@@ -126,9 +123,9 @@ class Meeting:
         """Write down where this device is reached, and keep its secret from those who were taken out."""
         own = reached_at(self._host, self._port)
         self._own, self._scopes = set(own), scopes()
-        secret = announcement_secret(self._key, self._revoked)
+        secret = announcement_secret(self._device.key, self._revoked)
         try:
-            await self._call(lambda: records.renew(self._space, self._key.device_id, own, secret, self._clock()))
+            await self._call(lambda: records.renew(self._device.space, self._device.id, own, secret, self._clock()))
         except Problem as problem:  # a full disk: this device is found all the same, by those who know it
             self._report("failed", problem.message)
         if secret != self._secret:
@@ -136,7 +133,7 @@ class Meeting:
             self._again()
 
     def _read(self) -> _Seen:
-        with self._space.reading() as reader:
+        with self._device.space.reading() as reader:
             reach = read_reach(reader)
             secrets = {device: each.secret for device, each in reach.items() if each.secret is not None}
             worked = {device: remembered(reader, device) for device in self._active}

@@ -6,6 +6,7 @@ it counts for that device. A device has one connection that lasts, and some that
 descriptors.
 """
 
+import contextlib
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
@@ -16,10 +17,15 @@ from anyio.streams.tls import TLSStream
 
 from lottisync.net import tls
 from lottisync.net.doorway import Slots, remote_host
+from lottisync.protocol import message as m
+from lottisync.protocol.framing import frame
+from lottisync.sync.connections import REVOKED
 from lottisync.sync.handshake import HANGS_UP, why_refused
 
 EACH_DEVICE = 8
 """Connections that one device has opened to us, at one time: two programs with its key, both dialling again."""
+FAREWELL_SECONDS = 1.0
+"""How long a device that was revoked may take to read that."""
 
 
 class Reception:
@@ -106,6 +112,16 @@ class Reception:
             await serve(stream, device)
         finally:
             self._of_device[device] -= 1
+
+
+async def turn_out(stream: TLSStream) -> None:
+    """Tell a device that it was revoked, and no more (NET-50): its person need not pair it again for nothing."""
+    try:
+        with anyio.move_on_after(FAREWELL_SECONDS), contextlib.suppress(OSError, *HANGS_UP):
+            await stream.send(frame(m.encode(REVOKED)))
+            await stream.receive()  # until it has hung up: a reset would overtake the word
+    finally:
+        await anyio.aclose_forcefully(stream)
 
 
 def _without_scope(host: str) -> str:

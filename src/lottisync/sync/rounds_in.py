@@ -10,12 +10,13 @@ from collections.abc import Sequence
 import msgspec
 
 from lottisync.causality import vector_clock
+from lottisync.device.membership import Strangers
 from lottisync.protocol import message as m
 from lottisync.store import fork
 from lottisync.store.merge import Merge
 from lottisync.sync.comparisons import Comparisons
 from lottisync.sync.event import ClockAhead, Event, Quarantined, Repaired
-from lottisync.sync.incoming import Incoming, Outdated, Strangers, Unacceptable
+from lottisync.sync.incoming import Incoming, Outdated, Unacceptable
 from lottisync.sync.local_state import LocalState
 from lottisync.sync.parties import Parties
 from lottisync.sync.peer import Receiving, per_second

@@ -5,6 +5,9 @@ change made in an SQLite browser. So while the device is idle, the rows are read
 content is hashed and compared with the hash that was stored with it. At the end of a pass the stored hashes are added
 up: a row that was taken away shows in nothing else. A row that does not fit is reported once, and stays in `status`
 until it is found in order again. It leads to a comparison with a peer (`lottisync.sync.verification`).
+
+The reading itself is the store's (`lottisync.store.damage`). Here is only when: on the engine's loop, in small pieces,
+and not while a round comes in.
 """
 
 from collections.abc import Callable, Mapping

@@ -11,39 +11,13 @@ from random import SystemRandom
 import anyio
 
 from lottisync.device.device import Device
-from lottisync.device.membership import Strangers
 from lottisync.net.address import Address
+from lottisync.net.listener import Listen
 from lottisync.sync.conversation import Conversation
-from lottisync.sync.engine import Engine, Listen
+from lottisync.sync.engine import Engine
 
 ANYWHERE = Address("0.0.0.0", 0)
 """All interfaces, any port."""
-
-
-def engine_of(
-    device: Device,
-    listen: Listen,
-    *,
-    discover: bool,
-    report: Callable[[str, str], None] = lambda code, text: None,
-    status: Callable[[], None] = lambda: None,
-    leaving: bool = False,
-) -> Engine:
-    """The engine of a device, not yet running; one that is `leaving` stays retired. Two engines for one device turn
-    each other away, as a copy would be."""
-    return Engine(
-        key=device.key,
-        stores=device.stores,
-        roster=device.space,
-        look_for_stores=device.look_for_stores,
-        listen=listen,
-        discover=discover,
-        clock=device.environment.now,
-        chance=SystemRandom(),
-        report=report,
-        status=status,
-        leaving=leaving,
-    )
 
 
 @asynccontextmanager
@@ -58,7 +32,7 @@ async def syncing(
     what happens (a code, a sentence). The engine's `port` says where it listens, its `peers` how each device stands.
 
     Raises `Problem` if the address cannot be listened on. The home must not have a running daemon."""
-    engine = engine_of(device, Listen(*listen), discover=discover, report=report)
+    engine = Engine(device, Listen(*listen), discover=discover, chance=SystemRandom(), report=report)
     failure: BaseException | None = None
     async with anyio.create_task_group() as tasks:
         await tasks.start(engine.run)
@@ -76,10 +50,8 @@ def conversation(device: Device, *, dialled: bool, peer: str | None = None) -> C
     other has not. `peer` is the device id that the transport has proved; None if it proves none."""
     now = device.environment.now()
     return Conversation(
-        device=device.id,
+        device,
         boot=device.environment.new_seed()[:16],
-        stores=device.stores,
-        strangers=Strangers(device.space, device.key.certificate),
         members=frozenset(device.roster().members),
         dialled=dialled,
         expected=peer,

@@ -1,14 +1,12 @@
 """Which devices this one trusts, by the roster in the `space` store (docs/specs/06-identity-and-pairing.md)."""
 
 import ssl
-from collections.abc import Callable
 
+from lottisync.device.device import Device
 from lottisync.device.membership import come_back, read_roster, tell_apart
 from lottisync.device.peers import known_hosts
-from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.roster import Member, Roster
 from lottisync.net import tls
-from lottisync.store.store import Store
 from lottisync.sync.off_loop import Caller
 
 
@@ -23,11 +21,9 @@ class Trust:
     dial_context: ssl.SSLContext
     """For connections that are dialled."""
 
-    def __init__(
-        self, key: DeviceKey, space: Store, call: Caller, *, clock: Callable[[], int], leaving: bool = False
-    ) -> None:
-        self._key, self._space, self._call, self._clock = key, space, call, clock
-        self._leaving = leaving
+    def __init__(self, device: Device, call: Caller, *, leaving: bool = False) -> None:
+        self._key, self._space, self._clock = device.key, device.space, device.environment.now
+        self._call, self._leaving = call, leaving
         self.active: set[str] = set()
         """The devices that are dialled."""
         self.members: set[str] = set()

@@ -4,8 +4,9 @@ A store whose file cannot be used is left out, and the others sync. One with cor
 is started again. One whose disk failed comes back when the disk answers again.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
+from lottisync.device.device import Device
 from lottisync.problem import Problem, Sentence
 from lottisync.store.database import DAMAGED
 from lottisync.store.store import Store
@@ -14,17 +15,12 @@ FAILED = "disk-failed"
 
 
 class UsableStores(Mapping[str, Store]):
-    """Store name -> store, without those whose disk fails. The one called `roster` is always there: nothing goes
-    without it. `look_for_stores` adds to `stores` those that were made since, and says why others are left out
-    (`Device.look_for_stores`)."""
+    """Store name -> store, without those whose disk fails. The one that holds the roster is always there: nothing goes
+    without it."""
 
-    def __init__(
-        self,
-        stores: Mapping[str, Store],
-        roster: str,
-        look_for_stores: Callable[[], Mapping[str, Problem]] = dict,
-    ) -> None:
-        self._stores, self._roster, self._look_for_stores = stores, roster, look_for_stores
+    def __init__(self, device: Device) -> None:
+        self._device, self._stores = device, device.stores
+        self._roster = device.space.schema.name
         self._why: dict[str, Problem] = {}
         self.files: Mapping[str, Problem] = {}
         """The files that could not be opened at the last look, and why."""
@@ -42,7 +38,7 @@ class UsableStores(Mapping[str, Store]):
 
     def look(self) -> None:
         """Look which stores there are."""
-        self.files = self._look_for_stores()
+        self.files = self._device.look_for_stores()
 
     def _is_hidden(self, name: str) -> bool:
         return name != self._roster and name in self.failing()

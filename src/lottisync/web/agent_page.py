@@ -7,8 +7,7 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lottisync.agents import admission, attention, run_log, thread
-from lottisync.agents import agent as agents
+from lottisync.agents import admission, attention, lifecycle, run_log, thread
 from lottisync.agents.model import TokenUsage
 from lottisync.agents.report import latest_report
 from lottisync.agents.run_log import Run
@@ -110,17 +109,17 @@ def change(request: Request) -> Response:
 
 
 def _wake_now(tx: Transaction, agent_id: str, here: str) -> None:
-    agents.led(tx, agent_id, "wake")  # an agent that cannot wake says why
-    agents.set_timer(tx, agent_id, TIMER, iso(tx.now))
+    lifecycle.led(tx, agent_id, "wake")  # an agent that cannot wake says why
+    lifecycle.set_timer(tx, agent_id, TIMER, iso(tx.now))
 
 
 VERBS: Mapping[str, Callable[[Transaction, str, str], None]] = {
     "wake": _wake_now,
     "attended": lambda tx, agent_id, here: attention.settle(tx, agent_id),
-    "pause": lambda tx, agent_id, here: agents.pause(tx, agent_id),
-    "resume": lambda tx, agent_id, here: agents.resume(tx, agent_id),
-    "destroy": lambda tx, agent_id, here: agents.destroy(tx, agent_id),
-    "move": lambda tx, agent_id, here: agents.move(tx, agent_id, here),
+    "pause": lambda tx, agent_id, here: lifecycle.pause(tx, agent_id),
+    "resume": lambda tx, agent_id, here: lifecycle.resume(tx, agent_id),
+    "destroy": lambda tx, agent_id, here: lifecycle.destroy(tx, agent_id),
+    "move": lambda tx, agent_id, here: lifecycle.move(tx, agent_id, here),
 }
 
 
@@ -140,8 +139,8 @@ def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
     chosen = chosen if chosen in KINDS else ""
     try:
         with site.agents.reading() as reader:
-            found = agents.read(reader, agent_id)
-            state = agents.read_state(reader, agent_id)
+            found = lifecycle.read(reader, agent_id)
+            state = lifecycle.read_state(reader, agent_id)
             report = latest_report(reader, agent_id)
             with site.journal.reading() as journal:
                 wakes = wakes_of(reader, journal, agent_id)
@@ -149,10 +148,10 @@ def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
                 asked = attention.open_request(reader, journal, agent_id)
     except Problem as problem:
         return page(request, "gone.html", title=say("Not here"), at="", status=404, said="", why=problem_text(problem))
-    task_id = agents.task_of(state)
+    task_id = lifecycle.task_of(state)
     with site.journal.reading() as journal:
-        task = journal.document(task_id) if task_id and not agents.asleep_without_task(journal, state) else None
-        closed = agents.asleep_after_task(journal, state)
+        task = journal.document(task_id) if task_id and not lifecycle.asleep_without_task(journal, state) else None
+        closed = lifecycle.asleep_after_task(journal, state)
     home = site.name_of(found.home_device)
     if not said and (done := DONE.get(request.query_params.get("done", ""))):
         said = words.sentence(say(done, name=found.display_name, device=home))
@@ -168,8 +167,8 @@ def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
         listed=_of_kind(wakes, chosen),
         agent=found,
         standing=_standing(found, state, awake=run_log.is_awake(site.agents, agent_id), closed=closed),
-        asleep=agents.asleep_because(state),
-        withheld=problem_text(withheld) if withheld is not None and found.lifecycle != agents.DESTROYED else "",
+        asleep=lifecycle.asleep_because(state),
+        withheld=problem_text(withheld) if withheld is not None and found.lifecycle != lifecycle.DESTROYED else "",
         attention=asked.request.rationale if asked is not None else "",
         facts=_facts(found, state, site.now()),
         task=task_id if task is not None else "",
@@ -196,18 +195,18 @@ def _of_kind(wakes: list[Wake], chosen: str) -> list[Wake]:
 
 def _standing(found: Agent, state: AgentState, *, awake: bool, closed: str | None) -> str:
     """In a word or two: what it does now."""
-    if found.lifecycle == agents.DESTROYED:
+    if found.lifecycle == lifecycle.DESTROYED:
         return say("Ended")
     if awake:
         return say("Awake")
-    if found.lifecycle == agents.DORMANT:
-        return say("Gave up") if agents.asleep_because(state) else say("Paused")
+    if found.lifecycle == lifecycle.DORMANT:
+        return say("Gave up") if lifecycle.asleep_because(state) else say("Paused")
     return say("Asleep: its task is closed") if closed else say("Asleep")
 
 
 def _facts(found: Agent, state: AgentState, now: int) -> list[tuple[str, str, bool]]:
     """Name, value, and whether the value is an instant. What is over is not when it wakes again."""
-    wakes = state.next_wake_at if found.lifecycle == agents.ACTIVE else None
+    wakes = state.next_wake_at if found.lifecycle == lifecycle.ACTIVE else None
     facts = [
         (say("Woke last"), state.last_wake_at or "", True),
         (say("Wakes again"), wakes if wakes and wakes > iso(now) else "", True),

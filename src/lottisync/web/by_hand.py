@@ -7,7 +7,7 @@ tick and a position are not written by hand: one of their values is kept, or the
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from lottisync.agents.agent import TOKENS_A_DAY, checked_name
+from lottisync.agents.lifecycle import TOKENS_A_DAY, checked_name
 from lottisync.journal import task_values
 from lottisync.journal import words as task_words
 from lottisync.problem import Problem, Sentence

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 
 from tests.conformance.mutants.planting import run
 
+from lottisync.device.membership import Strangers
 from lottisync.entities.version import Version
 from lottisync.store.merge import Merge
-from lottisync.sync.incoming import Incoming, Strangers, Taken
+from lottisync.sync.incoming import Incoming, Taken
 
 original = Incoming.batch
 

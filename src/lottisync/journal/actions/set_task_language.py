@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 from lottisync.entities.entity import is_deleted
 from lottisync.entities.view import view
 from lottisync.journal import tasks
-from lottisync.journal.arguments import Call, rule
+from lottisync.journal.arguments import ImmediateCall, rule
 from lottisync.journal.task_action import allows
 from lottisync.journal.task_values import checked_language
 from lottisync.journal.types import Task
@@ -22,7 +22,7 @@ from lottisync.review.tool_answer import skipped
 from lottisync.store.transaction import Transaction
 
 
-class SetTaskLanguage(Call):
+class SetTaskLanguage(ImmediateCall):
     tool: ClassVar[str] = "set_task_language"
     purpose: ClassVar[str] = (
         "Record the language that the task is written in. A language that the user chose is never changed."
@@ -36,10 +36,8 @@ class SetTaskLanguage(Call):
     confidence: Literal["high", "medium", "low"] | None = Field(default=None, description="How sure you are.")
 
     def at_once(self, tx: Transaction, task_id: str, policy: Policy | None = None) -> str:
-        """Record it in a transaction of the journal; returns the answer for the model.
-
-        A language is the user's if its source says so, and also if the write that holds it was a user's,
-        whatever the source says. With `policy` the agent must be allowed in the task's category."""
+        """A language is the user's if its source says so, and also if the write that holds it was a user's, whatever
+        the source says."""
         entity = tx.entity(task_id)
         if entity is None or entity.type != "task" or is_deleted(entity):
             return skipped("the task is not here, or was deleted")
