@@ -177,8 +177,8 @@ def test_what_a_note_says_cannot_close_its_section(laptop: Device, full: str) ->
     assert model.asked[1][1].text.count("</older_observations>") == 1
 
 
-def test_agent63_complaints_come_first_and_say_that_they_are(laptop: Device) -> None:
-    """AGENT-63: a bare text is a note like before, and one bad element costs itself alone."""
+def test_agent630_complaints_come_first_and_say_that_they_are(laptop: Device) -> None:
+    """AGENT-63, AGENT-630, AGENT-631: a bare text is a note like before, and one bad element costs itself alone."""
     laptop.add_task()
     laura = laptop.add_agent()
     observations = [
@@ -197,3 +197,13 @@ def test_agent63_complaints_come_first_and_say_that_they_are(laptop: Device) -> 
         "7",
     ]
     assert "1 malformed item(s) skipped" in str(model.asked[1])
+    held = [view(entity, AgentMessage) for entity in laptop.in_agents("agentMessage")]
+    kinds = [
+        (each.metadata.get("category"), each.metadata.get("priority")) for each in held if each.kind == "observation"
+    ]
+    assert sorted(kinds) == [
+        ("excellence", "routine"),
+        ("grievance", "critical"),
+        ("operational", "routine"),
+        ("operational", "routine"),
+    ]

@@ -1,12 +1,13 @@
-"""`sync --wait`: CLI-153."""
+"""`sync --wait`: CLI-153, CLI-1530, CLI-1531."""
 
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from tests.support.command_line import run_here
+from tests.support.command_line import BOUND_SECONDS, run_here
 
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
@@ -43,7 +44,7 @@ def refused(path: Path, *arguments: str) -> str:
 
 
 def test_cli_153_a_device_has_everything_or_it_says_what_is_missing(laptop: Path) -> None:
-    """CLI-153"""
+    """CLI-153, CLI-1530"""
     assert "phone was not reached yet, and no daemon runs here" in refused(laptop)
     assert run_here("task", "add", "Bake bread", home=laptop).code == 0
     acknowledges(laptop)
@@ -54,6 +55,30 @@ def test_cli_153_a_device_has_everything_or_it_says_what_is_missing(laptop: Path
     assert run_here("sync", home=laptop).out == "Everything is on phone.\n"
     assert run_here("task", "add", "Buy milk", home=laptop).code == 0
     assert "phone lacks 1 change," in refused(laptop, "--wait", "--seconds", "0")
+
+
+def test_cli_1530_each_device_is_named_with_what_it_lacks(laptop: Path) -> None:
+    """CLI-153, CLI-1530: one that has everything does not speak for the others, of which one is not known."""
+    with closing(TaskHome.open(laptop)) as home:
+        for number, name in enumerate(("tablet", "desk")):
+            home.members.add(name, DeviceKey.from_seed(bytes([number]) * 32).certificate, clock.now())
+    assert run_here("task", "add", "Bake bread", home=laptop).code == 0
+    acknowledges(laptop)
+    assert run_here("sync", "phone", home=laptop).code == 0
+    assert run_here("sync", "tablet", home=laptop).code == 1
+    said = refused(laptop)
+    assert "tablet was not reached yet" in said
+    assert "desk was not reached yet" in said
+    assert "phone" not in said
+    assert run_here("task", "add", "Buy milk", home=laptop).code == 0
+    assert "phone lacks 1 change" in refused(laptop)
+
+
+def test_cli_1531_a_wait_ends_when_its_time_is_over(laptop: Path) -> None:
+    """CLI-1531: and no sooner, as long as something is missing."""
+    begun = time.monotonic()
+    refused(laptop, "--wait", "--seconds", "2")
+    assert 2 <= time.monotonic() - begun < BOUND_SECONDS
 
 
 def test_cli_153_the_device_that_is_named_must_be_another_one(laptop: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`devices revoke | rename`: taking a device out for good, and whom it brought in (CLI-25, ROSTER-18)."""
 
 import io
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,23 @@ from tests.support.command_line import Result, contents, run_here
 from tests.support.stores import NOON
 
 from lottisync.daemon.home import TaskHome
+from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, encoded
+from lottisync.device import clock
+from lottisync.device.absence import Away
+from lottisync.device.addresses import give
 from lottisync.device.membership import put_membership
+from lottisync.device.peers import remember_absences, remember_address, remember_introduction
 from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.pairing import Paired
+from lottisync.identity.pairing_message import Introduction
 from lottisync.identity.statement import MembershipRecord
+from lottisync.net.address import Address
 from lottisync.net.pairing import NotWanted, Self
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
+from lottisync.store.instant import iso
+from lottisync.store.lock import Lock
+from lottisync.sync.peer import AddressState, PeerState
 
 PHONE, TABLET, WATCH = (DeviceKey.from_seed(letter * 32) for letter in (b"p", b"t", b"w"))
 
@@ -154,3 +165,67 @@ def test_meet_40_an_address_alone_in_the_settings_is_enough_to_pair(home: Path) 
     (home / "config.toml").write_text('listen = "127.0.0.1"\n')
     refused = run_here("pair", "123-456-789", "--at", "127.0.0.1:9", home=home)
     assert (refused.code, "no device shows a code at 127.0.0.1:9" in refused.err) == (1, True)
+
+
+HOUR = 3_600_000
+
+
+def test_meet_3090_without_a_daemon_devices_shows_who_says_an_address_and_when_it_worked_last(home: Path) -> None:
+    """MEET-3090, MEET-301: of an address that works, of one that was typed, and of one that was named at pairing."""
+    opened = TaskHome.open(home)
+    now, worked = clock.now(), Address("192.0.2.7", 22067)
+    remember_introduction(opened.space, PHONE.device_id, Introduction(["tcp://192.0.2.9:22067"]), now)
+    remember_address(opened.space, PHONE.device_id, worked, now - 2 * HOUR)
+    for at in (worked, Address("192.0.2.8", 22067)):
+        give(opened.space, PHONE.device_id, at, now)
+    opened.close()
+    lines = run_here("devices", home=home).out.splitlines()
+    assert [line for line in lines if line.startswith("phone  192.")] == [
+        "phone  192.0.2.7:22067  added by hand, worked 2 hours ago",
+        "phone  192.0.2.9:22067  handed over at pairing, never worked from here",
+        "phone  192.0.2.8:22067  added by hand, never worked from here",
+    ]
+
+
+def test_meet_3090_devices_shows_what_a_daemon_knows_of_each_address(home: Path) -> None:
+    """MEET-3090, MEET-301: also why one fails that worked before, and who has announced it."""
+    addresses = [
+        AddressState("192.0.2.7:22067", ["announced", "given"], iso(clock.now() - HOUR), error=Sentence("no route")),
+        AddressState("192.0.2.8:22067", ["recorded"], error=Sentence("nothing listens there")),
+    ]
+    said = DaemonStatus(
+        os.getpid(), 1, "2025-12-01T12:00:00Z", [PeerState(PHONE.device_id, "phone", addresses=addresses)]
+    )
+    with Lock(home / LOCK_FILE) as lock:
+        assert lock.take()
+        (home / STATUS_FILE).write_bytes(encoded(said))
+        shown, as_json = run_here("devices", home=home), run_here("devices", "--json", home=home).json
+    assert [line for line in shown.out.splitlines() if line.startswith("phone  192.")] == [
+        "phone  192.0.2.7:22067  announced now, added by hand, worked 1 hour ago; no route",
+        "phone  192.0.2.8:22067  named by itself, never worked from here; nothing listens there",
+    ]
+    [phone] = [row for row in as_json["devices"] if row["name"] == "phone"]
+    assert [(each["sources"], each["workedAt"]) for each in phone["addresses"]] == [
+        (["announced", "given"], addresses[0].worked_at),
+        (["recorded"], None),
+    ]
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_meet_3091_a_clock_that_is_far_ahead_is_shown_beside_why_a_device_is_away(home: Path, running: bool) -> None:
+    """MEET-3091, MEET-309: neither sentence takes the place of the other."""
+    ahead, now = "2031-01-01T00:00:00.000Z", iso(clock.now())
+    away = Away("unreachable", now, now, "192.0.2.1:22067", error=Sentence("nothing listens there"), clock_said=ahead)
+    opened = TaskHome.open(home)
+    remember_absences(opened.space, {PHONE.device_id: away}, clock.now())
+    opened.close()
+    with Lock(home / LOCK_FILE) as lock:
+        if running:
+            assert lock.take()
+            state = PeerState(PHONE.device_id, "phone", ahead=ahead, away=away)
+            (home / STATUS_FILE).write_bytes(encoded(DaemonStatus(os.getpid(), 1, now, [state])))
+        shown = [run_here(command, home=home) for command in ("status", "devices")]
+    for each in shown:
+        said = " ".join(each.out.split())
+        assert f"phone's clock is ahead: it said {ahead}" in said
+        assert "not reachable at 192.0.2.1:22067" in said

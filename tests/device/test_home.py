@@ -16,7 +16,7 @@ FIXED = MACHINE._replace(now=lambda: NOON, new_seed=lambda: SEED)
 
 
 def test_a_new_home_has_a_key_three_stores_and_a_roster(tmp_path: Path) -> None:
-    """STORE-14, S3-10"""
+    """STORE-14, STORE-141, S3-10"""
     home = TaskHome.create(tmp_path / "home", "laptop", environment=FIXED)
     assert sorted(p.name for p in home.path.iterdir()) == [
         "agent.sqlite",
@@ -32,7 +32,7 @@ def test_a_new_home_has_a_key_three_stores_and_a_roster(tmp_path: Path) -> None:
 
 
 def test_every_stores_host_is_bound_to_the_device(tmp_path: Path) -> None:
-    """STORE-14: else a peer would refuse what this device writes."""
+    """STORE-142: else a peer would refuse what this device writes."""
     home = TaskHome.create(tmp_path / "home", "laptop", environment=FIXED)
     hosts = set()
     for store in home.stores.values():
@@ -56,7 +56,7 @@ def test_a_home_is_the_same_device_when_it_is_opened_again(tmp_path: Path) -> No
 
 
 def test_a_home_is_never_made_over_another(tmp_path: Path) -> None:
-    """STORE-14"""
+    """STORE-140"""
     TaskHome.create(tmp_path / "home", "laptop", environment=FIXED).close()
     before = {p.name: p.read_bytes() for p in (tmp_path / "home").iterdir()}
     with pytest.raises(Problem) as caught:
@@ -66,7 +66,7 @@ def test_a_home_is_never_made_over_another(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
-    """STORE-14"""
+    """STORE-140"""
     (tmp_path / "letter.txt").write_text("x")
     with pytest.raises(Usage) as caught:
         TaskHome.create(tmp_path, "laptop", environment=FIXED)
@@ -104,6 +104,21 @@ def test_a_name_that_is_none_leaves_no_home(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="name"):
         TaskHome.create(tmp_path / "home", "\n", environment=FIXED)
     assert not (tmp_path / "home").exists()
+
+
+def test_what_fails_last_leaves_no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """STORE-14: its key and its stores are there by then."""
+    built: list[str] = []
+
+    def fails(home: TaskHome, now: int) -> None:
+        built.extend(sorted(each.name for each in home.path.iterdir()))
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(TaskHome, "bind_hosts", fails)
+    with pytest.raises(Problem, match="cannot be made: No space left"):
+        TaskHome.create(tmp_path / "home", "laptop", environment=FIXED)
+    assert {"device.json", "journal.sqlite"} <= set(built)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_no_home(tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ def interrupted(store: Store, after: int) -> None:
 
 
 def test_cli_600_others_write_while_a_large_act_is_taken_back(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CLI-600: also to another file handle; and what belongs to one task goes at once."""
+    """CLI-600, CLI-6001: also to another file handle; and what belongs to one task goes at once."""
     monkeypatch.setattr(reversal, "BATCH", 2)
     imported(store)
     whole = views(store)
@@ -257,13 +257,14 @@ def test_cli_600_others_write_while_a_large_act_is_taken_back(store: Store, monk
     assert {ident: held for ident, held in views(store).items() if not ident.startswith("other")} == whole
 
 
-def test_cli_600_nothing_is_done_if_the_last_of_it_was_changed_before(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("changed", ["t0", "t5"])
+def test_cli_6000_nothing_is_done_if_any_of_it_was_changed_before(
+    store: Store, monkeypatch: pytest.MonkeyPatch, changed: str
 ) -> None:
-    """CLI-600, CLI-143"""
+    """CLI-6000, CLI-143: also what the last transaction would take back, which is what was made first."""
     monkeypatch.setattr(reversal, "BATCH", 2)
     imported(store)
-    edit(store, "t5", THERE, title="Mine")
+    edit(store, changed, THERE, title="Mine")
     before = views(store)
     with pytest.raises(Problem, match="'Mine' was changed since"):
         undo(store)
@@ -389,7 +390,7 @@ def undone_in_parts(store: Store, number: int, after: int) -> int:
     st.integers(1, 3),
 )
 def test_cli_601_law_an_interrupted_undo_comes_to_what_a_whole_one_does(history: list[Any], after: int) -> None:
-    """CLI-600, CLI-601: whatever was done before, and done again."""
+    """CLI-601: whatever was done before, and done again."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reversal, "BATCH", 1)
         lived(history, lambda store, number: undone_in_parts(store, number, after))

@@ -13,6 +13,7 @@ from lottisync.journal import tasks
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.review.builder import MAX_ITEMS
 from lottisync.review.change import ChangeSet
+from lottisync.review.cleanup import RETENTION, remove_old_sets
 from lottisync.review.proposal import set_of
 from lottisync.store import lookups
 
@@ -437,13 +438,37 @@ def test_rev25_a_follow_up_with_the_same_title_is_the_same_follow_up(laptop: Rev
     assert item.args == {"title": "Buy salt", "priority": "P2"}
     again = {"title": "buy  SALT", "dueDate": "2030-01-02"}
     assert "waits for the user" in laptop.propose("create_follow_up_task", again, run="r3", agent="tom")
-    assert laptop.verdicts.confirm(item.id, laptop.later()).result == "applied"
-    assert laptop.propose("create_follow_up_task", again, run="r4") == "Skipped: the user confirmed this already."
-    laptop.propose("create_follow_up_task", {"title": "Buy yeast"}, run="r5")
-    laptop.verdicts.reject(laptop.waiting()[0].id, laptop.later(), "no more tasks")
-    assert "rejected this already" in laptop.propose(
-        "create_follow_up_task", {"title": "Buy yeast", "priority": "P0"}, run="r6"
-    )
+
+
+@pytest.mark.parametrize("expires", [False, True])
+def test_rev250_a_follow_up_that_was_rejected_or_has_expired_comes_back_with_words_alone(
+    laptop: Reviewer, expires: bool
+) -> None:
+    """REV-250, REV-98: other details are no other follow-up."""
+    laptop.add_task()
+    laptop.propose("create_follow_up_task", {"title": "Buy yeast"})
+    if expires:
+        laptop.later(8 * DAY)
+    else:
+        laptop.verdicts.reject(laptop.waiting()[0].id, laptop.later(), "no more tasks")
+    again, other = {"title": "buy  YEAST", "priority": "P0"}, {"title": "Buy salt"}
+    said = "the user did not decide on it" if expires else "rejected this already"
+    assert said in laptop.propose("create_follow_up_task", again, run="r2")
+    assert laptop.propose("create_follow_up_task", other, run="r3").startswith(QUEUED)
+    laptop.note("n1", "We need yeast after all")
+    assert laptop.propose("create_follow_up_task", again, run="r4").startswith(QUEUED)
+
+
+def test_rev251_a_follow_up_that_was_confirmed_is_made_once_until_its_set_is_removed(laptop: Reviewer) -> None:
+    """REV-251, REV-36: neither with other details, nor after the person's words."""
+    laptop.add_task()
+    laptop.propose("create_follow_up_task", {"title": "Buy salt", "priority": "P2"})
+    assert laptop.verdicts.confirm(laptop.waiting()[0].id, laptop.later()).result == "applied"
+    laptop.note("n1", "We need salt")
+    again = {"title": "buy  SALT", "dueDate": "2030-01-02"}
+    assert laptop.propose("create_follow_up_task", again, run="r2") == "Skipped: the user confirmed this already."
+    assert remove_old_sets(laptop.agents, laptop.later(RETENTION)) == 1
+    assert laptop.propose("create_follow_up_task", again, run="r3").startswith(QUEUED)
 
 
 @pytest.mark.parametrize("change", ["deleted", "renamed"])

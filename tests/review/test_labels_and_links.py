@@ -292,7 +292,7 @@ def test_rev16_a_link_that_leads_nowhere(laptop: Reviewer, target: str, said: st
 
 
 def test_rev5_the_categories_are_asked_at_building_and_at_confirm(laptop: Reviewer) -> None:
-    """REV-5, S1-48: on every path; the allowance may have been withdrawn meanwhile."""
+    """REV-5, REV-501, S1-48: on every path; the allowance may have been withdrawn meanwhile."""
     laptop.add_task()
     laptop.edit(categoryId="kitchen")
     assert "not allowed in its category" in laptop.propose("update_task_estimate", {"minutes": 60})
@@ -307,22 +307,31 @@ def test_rev5_the_categories_are_asked_at_building_and_at_confirm(laptop: Review
     assert laptop.decisions() == []
 
 
-def test_rev5_a_link_into_a_category_that_is_not_allowed(laptop: Reviewer) -> None:
-    """REV-5."""
+@pytest.mark.parametrize("end", ["t1", "t2"])
+def test_rev500_a_link_of_which_one_end_is_in_a_category_that_is_not_allowed(laptop: Reviewer, end: str) -> None:
+    """REV-500: it does not matter which end."""
     laptop.add_task()
     laptop.add_task("t2", "Divorce")
-    laptop.do(lambda tx: tx.put("t2", "task", {"categoryId": "private"}))
+    laptop.edit(end, categoryId="private")
     args = {"relation": "blocks", "targetTaskId": "t2"}
-    assert "task t2: the agent is not allowed in its category" in laptop.propose("link_task", args)
+    assert f"task {end}: the agent is not allowed in its category" in laptop.propose("link_task", args)
+    policy(laptop, allowedCategoryIds={"private": True})
+    assert "queued" in laptop.propose("link_task", args, run="r2")
 
 
-def test_rev5_the_language_too(laptop: Reviewer) -> None:
-    """REV-5, REV-6."""
+def test_rev502_the_language_too(laptop: Reviewer) -> None:
+    """REV-502, REV-6."""
     laptop.add_task()
     laptop.edit(categoryId="kitchen")
-    with laptop.journal.transaction(laptop.later(), HIGH) as tx:
-        said = SetTaskLanguage.model_validate({"languageCode": "de"}).at_once(tx, "t1", Policy())
-    assert said == "Skipped: you are not allowed in the task's category."
+
+    def said(allowed: Policy) -> str:
+        with laptop.journal.transaction(laptop.later(), HIGH) as tx:
+            return SetTaskLanguage.model_validate({"languageCode": "de"}).at_once(tx, "t1", allowed)
+
+    assert said(Policy()) == "Skipped: you are not allowed in the task's category."
+    assert laptop.page().task.language_code is None
+    said(Policy(frozenset({"kitchen"})))
+    assert laptop.page().task.language_code == "de"
 
 
 # -- completions, and the direct path

@@ -1,5 +1,6 @@
 """Browsers of the person's network: let in by a code, renewed, put out (docs/specs/18-web.md, section 4)."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -7,10 +8,12 @@ import anyio
 import pytest
 from starlette.requests import Request
 from starlette.testclient import TestClient
+from tests.support.command_line import run_here
 from tests.support.proposals import propose
 from tests.web.visitor import TASK, Visitor
 
 from lottisync.problem import Problem
+from lottisync.store.instant import iso
 from lottisync.web.admission import COOKIE_MILLIS, MOST_BROWSERS, OFFER_MILLIS, RENEW_MILLIS, Network
 from lottisync.web.application import application
 from lottisync.web.live import Streams
@@ -52,6 +55,7 @@ def phone(visitor: Visitor) -> Phone:
 
 
 def test_web_60_a_code_lets_one_browser_in_by_a_press_alone(phone: Phone) -> None:
+    """WEB-60, WEB-600"""
     code = phone.visitor.browsers.offer().code
     for _ in range(2):
         assert code in phone.client.get("/enter", params={"token": code}).text  # looking uses nothing up
@@ -61,7 +65,9 @@ def test_web_60_a_code_lets_one_browser_in_by_a_press_alone(phone: Phone) -> Non
     assert Phone(phone.visitor).enter(code) == 403
 
 
-def test_web_60_a_code_is_good_for_ten_minutes_and_the_next_one_takes_its_place(phone: Phone) -> None:
+def test_web_601_a_code_is_good_for_ten_minutes_and_the_next_one_takes_its_place(phone: Phone) -> None:
+    """WEB-601, WEB-602"""
+    assert OFFER_MILLIS == 10 * 60_000
     start = phone.visitor.now()
     phone.visitor.now = lambda: start
     first, second = phone.visitor.browsers.offer().code, phone.visitor.browsers.offer().code
@@ -73,10 +79,32 @@ def test_web_60_a_code_is_good_for_ten_minutes_and_the_next_one_takes_its_place(
 
 
 @pytest.mark.parametrize("code", ["", "x", "2222-2222-2222", "\N{SNOWMAN}", "../../etc"])
-def test_web_60_a_wrong_code_gets_one_sentence_and_leaves_the_right_one(phone: Phone, code: str) -> None:
+def test_web_604_a_wrong_code_leaves_the_right_one(phone: Phone, code: str) -> None:
     right = phone.visitor.browsers.offer().code
     assert phone.enter(code) == 403
     assert phone.enter(right) == 303
+
+
+def test_web_603_every_code_that_is_refused_gets_the_same_sentence(phone: Phone) -> None:
+    """WEB-603: one that was never good, one whose place another took, one that is used, one that is too old, none."""
+
+    def refused(code: str) -> str:
+        answer = Phone(phone.visitor).client.post("/enter", data={"token": code, "name": "phone"}, headers=OWN)
+        assert answer.status_code == 403
+        return answer.text
+
+    start = phone.visitor.now()
+    phone.visitor.now = lambda: start
+    said = {refused("2222-2222-2222"), refused("")}
+    replaced, used = phone.visitor.browsers.offer().code, phone.visitor.browsers.offer().code
+    said.add(refused(replaced))
+    assert phone.enter(used) == 303
+    said.add(refused(used))
+    old = phone.visitor.browsers.offer().code
+    phone.visitor.now = lambda: start + OFFER_MILLIS
+    said.add(refused(old))
+    [sentence] = said
+    assert "This code was used already, or is too old." in sentence
 
 
 def test_web_60_without_an_offer_no_browser_is_let_in(phone: Phone) -> None:
@@ -149,10 +177,29 @@ def test_web_62_a_cookie_that_was_changed_is_refused(phone: Phone, place: int) -
     assert phone.network.session("../../web.json") is None
 
 
-def test_web_63_a_browser_is_listed_and_put_out_at_once(phone: Phone) -> None:
+def test_web_63_a_browser_is_listed_with_when_it_was_last_seen(phone: Phone) -> None:
+    start = phone.visitor.now()
+    phone.visitor.now = lambda: start
     phone.let_in("Anna's phone")
-    page = phone.visitor.get("/devices")
-    assert "Anna&#39;s phone" in page
+    phone.visitor.now = lambda: start + 3_600_000
+    phone.client.get("/inbox")
+    phone.visitor.now = lambda: start + 2 * 3_600_000
+    listed = phone.visitor.get("/devices").partition('<li class="browser">')[2].partition("</li>")[0]
+    assert "<b>Anna&#39;s phone</b>" in listed
+    assert re.search(rf'<time datetime="{iso(start + 3_600_000)}"[^>]*>last seen ', listed)
+
+
+def test_web_630_the_command_line_puts_a_browser_out(phone: Phone) -> None:
+    phone.let_in("Anna's phone")
+    done = run_here("devices", "revoke-browser", "Anna's phone", home=phone.visitor.home.path)
+    assert (done.code, done.out) == (0, "Anna's phone sees nothing any more.\n")
+    assert phone.client.get("/inbox").text.startswith("not-let-in: ")
+    assert phone.visitor.browsers.all() == []
+
+
+def test_web_631_a_browser_is_put_out_at_once(phone: Phone) -> None:
+    """WEB-631, WEB-630: neither a page nor a form is answered."""
+    phone.let_in("Anna's phone")
     [one] = phone.visitor.browsers.all()
     token = phone.form_token
     phone.visitor.post("/browsers", verb="revoke", browser=one.id)
@@ -162,7 +209,7 @@ def test_web_63_a_browser_is_listed_and_put_out_at_once(phone: Phone) -> None:
     assert phone.visitor.browsers.all() == []
 
 
-def test_web_63_a_name_that_fits_no_browser_or_several_removes_none(phone: Phone) -> None:
+def test_web_630_a_name_that_fits_no_browser_or_several_removes_none(phone: Phone) -> None:
     phone.let_in()
     Phone(phone.visitor).let_in()
     for name in ("phone", "tablet"):
@@ -171,7 +218,7 @@ def test_web_63_a_name_that_fits_no_browser_or_several_removes_none(phone: Phone
     assert len(phone.visitor.browsers.all()) == 2
 
 
-def test_web_63_the_browser_seen_longest_ago_makes_room(phone: Phone) -> None:
+def test_web_632_the_browser_seen_longest_ago_makes_room(phone: Phone) -> None:
     start = phone.visitor.now()
     for number in range(MOST_BROWSERS + 1):
         phone.visitor.now = lambda number=number: start + number * 120_000  # type: ignore[misc]

@@ -8,13 +8,14 @@ import pytest
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 from tests.web.visitor import TASK, TITLE, Visitor
 
+from lottisync import wording
 from lottisync.agents import lifecycle, switch, task_agent
-from lottisync.agents.model import ModelError, TokenUsage
+from lottisync.agents.model import ModelError, TokenUsage, Turn
 from lottisync.agents.run_key import user_initiated
 from lottisync.agents.wake import wake
 from lottisync.device import clock
 from lottisync.journal import never_sent, tasks
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.review.precedence import PERSON
 from lottisync.store.instant import iso
 from lottisync.web.agent_page import spelled
@@ -51,7 +52,8 @@ def lifecycle_of(visitor: Visitor, agent_id: str) -> str:
         return lifecycle.read(reader, agent_id).lifecycle
 
 
-def test_web_34_a_page_shows_what_an_agent_did_and_what_it_cost(visitor: Visitor) -> None:
+def test_web_340_a_page_shows_what_an_agent_did_and_what_it_cost(visitor: Visitor) -> None:
+    """WEB-340: what it said, each call and its answer, the tokens of the wake and of all."""
     agent_id = minding(visitor)
     usage = TokenUsage(1_200, 34)
     woken(
@@ -63,8 +65,9 @@ def test_web_34_a_page_shows_what_an_agent_did_and_what_it_cost(visitor: Visitor
         "I looked at it.",
         "update_task_estimate",
         "&#34;minutes&#34;",
+        "Proposal queued for user review.",
         "1,300 read, 44 written",
-        "Asleep",
+        "1,344 tokens",
     ):
         assert text in page
     assert f'href="/tasks/{TASK}"' in page
@@ -97,6 +100,7 @@ def test_web_879_numbers_are_written_as_the_language_writes_them(visitor: Visito
 
 
 def test_web_618_a_page_shows_the_whole_report_and_what_became_of_each_call(visitor: Visitor) -> None:
+    """WEB-618, WEB-6180"""
     agent_id = minding(visitor)
     said = {"tldr": "All but the day.", "goal": "A warm winter.", "achieved": ["The fitter is <found>."]}
     woken(
@@ -127,7 +131,7 @@ def test_web_507_why_it_woke_is_said_in_the_readers_language(visitor: Visitor) -
     assert "you asked" not in page
 
 
-def test_web_34_a_wake_that_failed_says_why(visitor: Visitor) -> None:
+def test_web_341_a_wake_that_failed_says_why(visitor: Visitor) -> None:
     agent_id = minding(visitor)
     with pytest.raises(Problem, match="is away"):
         woken(visitor, agent_id, ModelError("rejected", "the <model> is away"))
@@ -136,7 +140,8 @@ def test_web_34_a_wake_that_failed_says_why(visitor: Visitor) -> None:
     assert '<p class="stop">The &lt;model&gt; is away.</p>' in page
 
 
-def test_web_34_the_persons_verbs_change_its_life_and_what_is_not_allowed_is_said(visitor: Visitor) -> None:
+def test_web_342_the_persons_verbs_change_its_life_and_what_is_not_allowed_is_said(visitor: Visitor) -> None:
+    """WEB-342, WEB-343"""
     agent_id = minding(visitor)
     place = f"/agents/{agent_id}"
     visitor.post(place, verb="wake")
@@ -151,6 +156,57 @@ def test_web_34_the_persons_verbs_change_its_life_and_what_is_not_allowed_is_sai
     assert "Ended" in visitor.post(place, verb="destroy")
     assert lifecycle_of(visitor, agent_id) == "destroyed"
     visitor.post(place, 400, verb="resume")
+
+
+@pytest.mark.parametrize(
+    ("standing", "why", "shown"),
+    [
+        ("active", None, "Asleep"),
+        ("dormant", None, "Paused"),
+        ("dormant", Sentence("the model is away"), "Gave up"),
+        ("destroyed", None, "Ended"),
+    ],
+)
+def test_web_34_how_an_agent_stands_is_said_in_a_word(
+    visitor: Visitor, standing: str, why: Sentence | None, shown: str
+) -> None:
+    agent_id = minding(visitor)
+    with visitor.home.agent.transaction(visitor.now(), PERSON) as tx:
+        tx.put(agent_id, "agent", {"lifecycle": standing})
+        held = wording.plain(why) if why else None
+        tx.put(lifecycle.read_state(tx, agent_id).id, "agentState", {f"slots/{lifecycle.ASLEEP_BECAUSE}": held})
+    assert f'<span class="tag">{shown}</span>' in visitor.get(f"/agents/{agent_id}")
+
+
+def test_web_34_a_wake_that_is_under_way_is_said(visitor: Visitor) -> None:
+    agent_id = minding(visitor)
+    seen = []
+
+    def looks(_: object) -> Turn:
+        seen.append('<span class="tag">Awake</span>' in visitor.get(f"/agents/{agent_id}"))
+        return say("Done.")
+
+    woken(visitor, agent_id, looks)
+    assert seen == [True]
+
+
+def test_web_342_each_verb_is_a_form_where_it_can_be_done(visitor: Visitor) -> None:
+    """WEB-342: to end one is asked about first. One that lives on another device can be moved here."""
+    agent_id = minding(visitor)
+    place = f"/agents/{agent_id}"
+
+    def forms(path: str) -> set[str]:
+        return set(re.findall(rf'<form method="post" action="{place}".*?name="verb" value="(\w+)"', visitor.get(path)))
+
+    assert forms(place) == {"wake", "pause"}
+    assert forms(f"{place}?ask=destroy") == {"wake", "pause", "destroy"}
+    with visitor.home.agent.transaction(visitor.now(), PERSON) as tx:
+        tx.put(agent_id, "agent", {"homeDevice": "f" * 64})
+    assert forms(place) == {"wake", "pause", "move"}
+    visitor.post(place, verb="pause")
+    assert forms(place) == {"resume", "move"}
+    visitor.post(place, verb="destroy")
+    assert forms(place) == set()
 
 
 @pytest.mark.parametrize(
@@ -184,12 +240,16 @@ def test_web_1026_what_a_verb_has_done_is_said(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("verb", ["", "create", "wake "])
-def test_web_34_another_verb_changes_nothing(visitor: Visitor, verb: str) -> None:
+def test_web_343_another_verb_changes_nothing(visitor: Visitor, verb: str) -> None:
     agent_id = minding(visitor)
+    with visitor.home.agent.reading() as reader:
+        before = reader.digest()
     assert "nothing called" in visitor.post(f"/agents/{agent_id}", 400, verb=verb)
+    with visitor.home.agent.reading() as reader:
+        assert reader.digest() == before
 
 
-def test_web_34_an_agent_that_is_not_here_is_said(visitor: Visitor) -> None:
+def test_an_agent_that_is_not_here_is_said(visitor: Visitor) -> None:
     assert "there is no agent" in visitor.get("/agents/nobody", 404).lower()
     visitor.post("/agents/nobody", 404, verb="pause")
 

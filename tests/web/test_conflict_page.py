@@ -104,16 +104,16 @@ def test_web_1020_one_value_is_written_out_of_both(
     assert held.value(path) == stored
 
 
-def test_web_1020_the_field_begins_with_the_value_that_is_shown(visitor: Visitor, tmp_path: Path) -> None:
-    """WEB-1020: whole, and as text."""
+def test_web_10200_the_field_begins_with_the_value_that_is_shown(visitor: Visitor, tmp_path: Path) -> None:
+    """WEB-10200: whole, and as text."""
     differ(visitor.home, tmp_path / "other", "n1", {"text": "a"}, {"text": "\n<b>one</b>\n & two"})
     page = visitor.get("/conflicts")
     assert '<textarea name="value" rows="6">\n\n&lt;b&gt;one&lt;/b&gt;\n &amp; two</textarea>' in page
 
 
 @pytest.mark.parametrize("typed", ["", " ", "x" * 401])
-def test_web_1020_a_value_that_breaks_a_rule_settles_nothing(visitor: Visitor, tmp_path: Path, typed: str) -> None:
-    """WEB-1020: the rule is said, and so it is for values that changed since."""
+def test_web_10202_a_value_that_breaks_a_rule_settles_nothing(visitor: Visitor, tmp_path: Path, typed: str) -> None:
+    """WEB-10202: the rule is said."""
     disagree(visitor.home, tmp_path / "other", "Theirs")
     page = visitor.get("/conflicts")
     answer = visitor.post("/conflicts", 400, **fields(page), keep="both", value=typed)
@@ -122,8 +122,8 @@ def test_web_1020_a_value_that_breaks_a_rule_settles_nothing(visitor: Visitor, t
 
 
 @pytest.mark.parametrize("keep", ["1", "2", "both"])
-def test_web_1020_nothing_is_settled_that_was_not_shown(visitor: Visitor, tmp_path: Path, keep: str) -> None:
-    """WEB-1020, WEB-33: the other device has written again, and is still in conflict."""
+def test_web_10201_nothing_is_settled_that_was_not_shown(visitor: Visitor, tmp_path: Path, keep: str) -> None:
+    """WEB-10201, WEB-33: the other device has written again, and is still in conflict."""
     other = TaskHome.create(tmp_path / "other", "phone")
     send(visitor.home.journal, other.journal)
     for store, title in ((other.journal, "Theirs"), (visitor.home.journal, "Mine")):
@@ -289,29 +289,48 @@ def test_a_device_in_step_stands_at_the_line_and_the_others_left_of_it() -> None
 
 
 def test_web_619_activity_calls_things_as_people_do(visitor: Visitor) -> None:
-    """WEB-619: a link by both its ends, time without a note by its task; neither by the name of its type. What is new
-    is called so, and what was changed by the field, without a colon after a whole sentence."""
+    """WEB-619, WEB-6190: a link by both its ends, time without a note by its task; neither by the name of its type."""
     with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
         tasks.add_task(tx, "t2", "Sweep the chimney")
         tasks.set_link(tx, TASK, "blocks", "t2")
         tasks.add_entry(tx, "n3", TASK, {"kind": "time", "text": "", "minutes": 30}, "user")
-    with visitor.home.journal.transaction(visitor.now() + 1, PERSON) as tx:
-        tasks.add_note(tx, "n4", TASK, "He calls back.")
-        tasks.edit_task(tx, "t2", {"title": "Sweep the chimney!"})
     page = visitor.get("/activity")
-    for said in (
-        f"Linked tasks: {TITLE} → Sweep the chimney!",
-        f"Time: {TITLE}",
-        "New note: He calls back.",
-        f"New task: {TITLE}",
-        "New item: Find the manual",
-    ):
+    for said in (f"Linked tasks: {TITLE} → Sweep the chimney", f"Time: {TITLE}"):
         assert f'href="/tasks/{TASK}">{said}</a>' in page
-    assert 'href="/tasks/t2">Sweep the chimney! · Title</a></p>' in page
-    assert f'New note: He calls back.</a><span class="faint"> · {TITLE}</span></p>' in page
-    assert f"Time: {TITLE}</a></p>" in page
     for word in ("entryLink", "entry", "checklistItem"):
         assert word not in page.partition("<main")[2]
+
+
+def test_web_6191_activity_says_what_is_new_and_which_field_was_changed(visitor: Visitor) -> None:
+    """WEB-6191, WEB-6192, WEB-6193: a sentence of a person is followed by no colon."""
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tasks.add_task(tx, "t2", "Sweep the chimney")
+        tasks.add_note(tx, "n4", TASK, "He calls back")
+    made = visitor.get("/activity")
+    for task, said in (
+        (TASK, f"New task: {TITLE}"),
+        (TASK, "New item: Find the manual"),
+        (TASK, "New note: He calls back"),
+        ("t2", "New task: Sweep the chimney"),
+    ):
+        assert f'href="/tasks/{task}">{said}</a>' in made
+    with visitor.home.journal.transaction(visitor.now() + 1, PERSON) as tx:
+        tasks.edit_task(tx, "t2", {"title": "Sweep the chimney!"})
+        tx.put("n4", "entry", {"text": "He calls back."})
+    page = visitor.get("/activity")
+    assert 'href="/tasks/t2">Sweep the chimney! · Title</a></p>' in page
+    assert f'href="/tasks/{TASK}">He calls back. · Text</a>' in page
+    assert "New task: Sweep" not in page
+    assert "New note: He" not in page
+
+
+def test_web_6194_a_line_of_activity_that_does_not_name_its_task_is_followed_by_it(visitor: Visitor) -> None:
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tasks.add_note(tx, "n4", TASK, "He calls back.")
+        tasks.add_entry(tx, "n3", TASK, {"kind": "time", "text": "", "minutes": 30}, "user")
+    page = visitor.get("/activity")
+    assert f'New note: He calls back.</a><span class="faint"> · {TITLE}</span></p>' in page
+    assert f"Time: {TITLE}</a></p>" in page
 
 
 def test_web_622_two_categories_that_conflict_are_called_by_their_names(visitor: Visitor, tmp_path: Path) -> None:

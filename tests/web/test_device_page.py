@@ -209,9 +209,10 @@ def test_web_84_a_device_is_renamed_and_retired(visitor: Visitor, server: TaskHo
     assert "is this device" in visitor.post("/devices", 400, verb="retire", device=visitor.home.id)
 
 
-def test_web_84_before_a_device_is_revoked_the_page_asks_about_the_devices_it_added(
+def test_web_840_before_a_device_is_revoked_the_page_asks_about_the_devices_it_added(
     visitor: Visitor, server: TaskHome, tmp_path: Path
 ) -> None:
+    """WEB-840, WEB-841, WEB-84: which are not those that the person was asked about, by the form."""
     device = take_in(visitor, server)
     tablet = TaskHome.create(tmp_path / "tablet", "tablet")
     with visitor.home.space.transaction(clock.now(), PERSON) as tx:

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 from tests.support.proposals import propose
-from tests.web.visitor import ITEM, TASK, Visitor
+from tests.web.visitor import ITEM, PORT, TASK, Visitor
 
 from lottisync.journal import tasks
 from lottisync.review.precedence import PERSON
 from lottisync.web import gate
 from lottisync.web.access import MOST_SESSIONS, SESSION_MILLIS, Access, read_door
+from lottisync.web.application import application
 
 
 def refused(visitor: Visitor, code: str, **changes: str | None) -> None:
@@ -176,26 +177,45 @@ def test_web_7_the_cookie_is_no_scripts_and_no_other_sites(visitor: Visitor) -> 
     assert "domain=" not in cookie
 
 
-def test_web_7_a_session_ends_when_it_is_not_used_and_when_its_browser_leaves(visitor: Visitor) -> None:
+def test_web_70_a_session_ends_with_the_daemon(visitor: Visitor) -> None:
+    """WEB-70: the next one has the same host name and the same port, and knows no cookie of the one before."""
+    cookie = visitor.client.cookies["lottisync"]
+    old = visitor.access
+    visitor.access = Access(visitor.home.path, PORT, visitor.now, lambda: "another-secret-of-the-next-daemon")
+    visitor.app = application(visitor.site, visitor.access)
+    visitor.client = visitor.stranger()
+    assert visitor.access.hosts == old.hosts
+    assert "not-let-in" in visitor.client.get("/inbox", headers={"cookie": f"lottisync={cookie}"}).text
+    visitor.enter()
+    visitor.get("/inbox")
+
+
+def test_web_71_a_session_ends_when_it_is_not_used(visitor: Visitor) -> None:
+    assert SESSION_MILLIS == 12 * 3_600_000
     start = visitor.now()
     visitor.now = lambda: start + SESSION_MILLIS - 60_000
     visitor.get("/inbox")
-    visitor.now = lambda: start + 2 * SESSION_MILLIS
+    visitor.now = lambda: start + 2 * SESSION_MILLIS - 120_000
+    visitor.get("/inbox")
+    visitor.now = lambda: start + 3 * SESSION_MILLIS
     assert "not-let-in" in visitor.get("/inbox", 401)
-    visitor.enter()
+
+
+def test_web_72_a_session_ends_when_its_browser_leaves(visitor: Visitor) -> None:
+    cookie = visitor.client.cookies["lottisync"]
     visitor.post("/leave", 200)
     assert "not-let-in" in visitor.get("/inbox", 401)
+    assert "not-let-in" in visitor.client.get("/inbox", headers={"cookie": f"lottisync={cookie}"}).text
 
 
-def test_web_7_the_session_used_longest_ago_makes_room(visitor: Visitor) -> None:
-    first = visitor.client
-    start = visitor.now()
+def test_web_73_the_session_used_longest_ago_makes_room(visitor: Visitor) -> None:
+    clients, start = [visitor.client], visitor.now()
     for number in range(MOST_SESSIONS):
         visitor.now = lambda number=number: start + 1 + number  # type: ignore[misc]
         visitor.client = visitor.stranger()
+        clients.append(visitor.client)
         visitor.enter()
-    assert first.get("/inbox").status_code == 401
-    assert visitor.client.get("/inbox").status_code == 200
+    assert [client.get("/inbox").status_code for client in clients] == [401, *[200] * MOST_SESSIONS]
 
 
 def test_web_8_nothing_happens_on_get(visitor: Visitor) -> None:

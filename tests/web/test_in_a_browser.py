@@ -661,7 +661,8 @@ def test_web_20_the_whole_story_by_the_keyboard(one: tuple[Path, BrowserContext]
 def test_web_620_a_reminder_and_a_repetition_are_set_by_the_keyboard_on_a_narrow_screen(
     one: tuple[Path, BrowserContext], browser: Browser
 ) -> None:
-    """WEB-620, WEB-613: at 320 px nothing hangs over the edge, each target is for a thumb, and nothing reloads."""
+    """WEB-620, WEB-6131, WEB-6132: at 320 px nothing hangs over the edge, each target is for a thumb, and nothing
+    reloads."""
     home, context = one
     address = entered(context, home).url
     narrow = browser.new_context(

@@ -212,18 +212,34 @@ def test_web_24_what_is_put_off_is_set_apart(visitor: Visitor) -> None:
     assert re.search(r'Put off until later</span> <span class="number">1<', page)
 
 
-def test_web_25_confirm_all_means_the_rows_that_were_shown(visitor: Visitor) -> None:
-    """S1-43: what came since is not among them, what changed is left and said."""
-    propose(visitor.home, ("update_task_estimate", {"minutes": 90}), ("update_task_priority", {"priority": "P1"}))
+@pytest.mark.parametrize(("verdict", "estimate"), [("confirm", 90), ("reject", 30)])
+def test_web_25_what_is_decided_at_once_is_what_was_shown(visitor: Visitor, verdict: str, estimate: int) -> None:
+    """WEB-25, WEB-250, WEB-251, WEB-252, S1-43: what came since is not among it, what changed is left and said."""
+    propose(visitor.home, ("update_task_priority", {"priority": "P1"}), ("update_task_estimate", {"minutes": 90}))
     seen = re.findall(r'name="seen" value="([^"]+)"', visitor.get("/inbox"))
     assert len(seen) == 2
     propose(visitor.home, ("update_task_due_date", {"dueDate": "2026-12-09"}), run="r2")
     with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
         tasks.edit_task(tx, TASK, {"priority": "P3"})
-    page = visitor.post("/decide-all", 409, seen=seen, verdict="confirm")
+    page = visitor.post("/decide-all", 409, seen=seen, verdict=verdict)
     assert "1 done. 1 changed while you looked, and waits." in page
     task = visitor.task
-    assert (task.estimate, task.priority, task.due) == (90, "P3", "2026-11-30")
+    assert (task.estimate, task.priority, task.due) == (estimate, "P3", "2026-11-30")
+    page = visitor.get("/inbox")
+    assert "<title>(2) Inbox</title>" in page
+    assert re.findall(r'aria-label="Undo: ([^"]+)"', page) == ["Set estimate to 90 minutes"]
+
+
+def test_web_253_what_needs_a_look_is_not_decided_along_with_others(visitor: Visitor) -> None:
+    """WEB-253: what it would change was changed since it was proposed."""
+    propose(visitor.home, ("update_task_priority", {"priority": "P1"}), ("update_task_estimate", {"minutes": 90}))
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"priority": "P3"})
+    page = visitor.get("/inbox")
+    assert len(visitor.rows(page)) == 2
+    [seen] = re.findall(r'name="seen" value="([^"]+)"', page)
+    visitor.post("/decide-all", seen=[seen], verdict="confirm")
+    assert (visitor.task.estimate, visitor.task.priority) == (90, "P3")
 
 
 def test_web_25_the_rest_is_dismissed_in_one_act(visitor: Visitor) -> None:
@@ -423,8 +439,8 @@ def test_web_24_what_was_put_off_just_now_stands_once_on_the_page(visitor: Visit
     assert re.search(r'Put off until later</span> <span class="number">0<', page)
 
 
-def test_web_25_what_was_decided_at_once_is_said(visitor: Visitor) -> None:
-    """WEB-25: for those who hear the page, and do not see its rows."""
+def test_web_252_what_was_decided_at_once_is_said(visitor: Visitor) -> None:
+    """WEB-252: for those who hear the page, and do not see its rows."""
     propose(visitor.home, *PROPOSED)
     page = visitor.get("/inbox")
     seen = [f"{item} {shown}" for item, shown in visitor.rows(page)]

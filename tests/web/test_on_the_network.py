@@ -70,7 +70,8 @@ def let_in(page: Page, address: str) -> None:
 
 
 def test_web_61_a_phone_is_let_in_decides_and_is_put_out(laptop: Machine, browser: Browser) -> None:
-    """WEB-60, WEB-63, WEB-65, WEB-69, S1-61: by the address of the network, with HTTPS, on a screen of 320 px."""
+    """WEB-60, WEB-63, WEB-630, WEB-631, WEB-65, WEB-69, S1-61: by the address of the network, with HTTPS, on a screen
+    of 320 px."""
     context = browser.new_context(viewport={"width": 320, "height": 640}, has_touch=True, bypass_csp=True)
     page = opened(context)
     offered = laptop.run("open", "--phone")

@@ -170,7 +170,7 @@ def test_web_503_an_item_is_moved_by_a_number_of_places(visitor: Visitor) -> Non
 
 
 def test_web_613_a_reminder_is_set_by_the_clock_of_the_browser_and_listed_once_it_is_over(visitor: Visitor) -> None:
-    """WEB-613: `task remind`."""
+    """WEB-613, WEB-6131, WEB-6133: `task remind`."""
     at, listed = 1_764_590_400_000, f'id="task-{TASK}"'  # 2025-12-01, 12:00 UTC
     visitor.now = lambda: at
     visitor.client.cookies.set("zone", "Asia%2FTokyo", domain=visitor.access.door.host)
@@ -194,15 +194,15 @@ NO_REMINDERS = (
 
 
 @pytest.mark.parametrize("value", NO_REMINDERS)
-def test_web_613_what_is_no_reminder_changes_nothing_and_is_said(visitor: Visitor, value: str) -> None:
-    """WEB-613, WEB-30"""
+def test_web_6131_what_is_no_reminder_changes_nothing_and_is_said(visitor: Visitor, value: str) -> None:
+    """WEB-6131, WEB-30"""
     visitor.client.cookies.set("zone", "Asia%2FTokyo", domain=visitor.access.door.host)
     assert "Write a day and a time" in visitor.post(f"/tasks/{TASK}", 400, verb="remind", value=value)
     assert visitor.task.remind_at is None
 
 
-def test_web_613_a_task_repeats_and_to_finish_it_makes_the_next(visitor: Visitor) -> None:
-    """WEB-613: `task repeat`, from the day on which it is due."""
+def test_web_6132_a_task_repeats_and_to_finish_it_makes_the_next(visitor: Visitor) -> None:
+    """WEB-6132, WEB-6130: `task repeat`, from the day on which it is due."""
     page = visitor.post(f"/tasks/{TASK}", verb="repeat", every="2", value="week")
     assert visitor.task.repeat == "R/2026-11-30/P2W"
     assert "repeats every 2 weeks" in page
@@ -216,8 +216,8 @@ def test_web_613_a_task_repeats_and_to_finish_it_makes_the_next(visitor: Visitor
 @pytest.mark.parametrize(
     ("every", "value"), [("0", "week"), ("-1", "week"), ("1.5", "day"), ("1000", "day"), ("1", "hour"), ("x", "day")]
 )
-def test_web_613_what_is_no_rule_changes_nothing_and_is_said(visitor: Visitor, every: str, value: str) -> None:
-    """WEB-613, WEB-30"""
+def test_web_6132_what_is_no_rule_changes_nothing_and_is_said(visitor: Visitor, every: str, value: str) -> None:
+    """WEB-6132, WEB-30"""
     assert "A task repeats daily" in visitor.post(f"/tasks/{TASK}", 400, verb="repeat", every=every, value=value)
     assert visitor.task.repeat is None
 
