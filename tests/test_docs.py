@@ -2,6 +2,9 @@
 
 The ```python blocks of a page are one program, from top to bottom. It runs in an empty folder, with its own home. A
 block that another test runs, because it waits for something or never ends, has a line `<!-- run by FILE -->` above it.
+
+The package sybil is not used: it evaluates each block within the process of the tests, and here a page is one file,
+which a process of its own runs as a reader would, with warnings as errors, and which mypy checks as a whole.
 """
 
 import os

@@ -4,8 +4,37 @@ import shutil
 import sys
 from pathlib import Path
 
-from conformance.generate import clock, digest, hlc, join, malformed, proposals, read, relay, run_key
+from conformance.generate import (
+    clock,
+    digest,
+    guard,
+    hlc,
+    join,
+    malformed,
+    normal_form,
+    operation,
+    projection,
+    read,
+    redundancy,
+    relay,
+    run_key,
+)
 
+AREAS = (
+    clock,
+    digest,
+    guard,
+    hlc,
+    join,
+    malformed,
+    normal_form,
+    operation,
+    projection,
+    read,
+    redundancy,
+    relay,
+    run_key,
+)
 VECTORS = Path(__file__).resolve().parent.parent / "vectors"
 
 
@@ -13,14 +42,7 @@ def write_all(folder: Path) -> int:
     """Replace the areas of vectors in `folder`, and nothing else there; how many vectors there are."""
     for area in folder.glob("[0-9]-*"):
         shutil.rmtree(area)
-    books = [area.vectors() for area in (clock, digest, hlc, join, malformed, read, relay, run_key)]
-    books += [
-        proposals.operations(),
-        proposals.guard(),
-        proposals.redundancy(),
-        proposals.normal_form(),
-        proposals.projection(),
-    ]
+    books = [area.vectors() for area in AREAS]
     for book in books:
         book.write(folder)
     return sum(len(book.vectors) for book in books)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from tests.agents.test_orchestrator import Daemon
@@ -219,9 +219,7 @@ class Deeper(Loop):
     """The same, for longer."""
 
 
-Deeper.TestCase.settings = settings(
-    max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Deeper.TestCase.settings = examples(100, stateful_step_count=30, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.deep

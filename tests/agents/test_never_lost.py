@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.agents.test_orchestrator import Daemon
 from tests.support.device import MINUTE, Device
@@ -125,7 +125,7 @@ def test_nothing_is_lost_and_nothing_wakes_for_nothing(events: list[str]) -> Non
 
 
 @pytest.mark.deep
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(histories)
 def test_nothing_is_lost_in_many_histories(events: list[str]) -> None:
     lived(events)

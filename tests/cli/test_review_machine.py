@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from tests.support.command_line import Result, run, run_here
+from tests.support.examples import examples
 from tests.support.proposals import propose
 from tests.support.rounds import send
 
@@ -182,7 +183,5 @@ def test_rev_462_no_verdict_lands_on_anything_but_what_was_shown() -> None:
     """REV-462"""
     run_state_machine_as_test(
         Reviewing,
-        settings=settings(
-            max_examples=6, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
+        settings=examples(6, stateful_step_count=30, suppress_health_check=list(HealthCheck)),
     )

@@ -16,10 +16,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli.test_review import AGENT, Desk
 from tests.support.command_line import BOUND_SECONDS, environment, run_here
+from tests.support.examples import examples
 from tests.test_shown import HIDDEN
 
 from lottisync.agents import lifecycle, report
@@ -154,7 +155,7 @@ def test_the_law_is_about_text_that_is_shown() -> None:
         assert "\n".join(shown[page]).count("plain") >= words, (page, shown[page])
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(HOSTILE)
 def test_cli_13_no_text_makes_a_line_of_its_own_in_any_command(text: str) -> None:
     """CLI-13, REL-D13: a title with a newline began a line of its own in `review`, `status`, `task show` and others."""

@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 from tests.support.rounds import send
 from tests.support.stores import NOON, dump, new_store
 
@@ -154,7 +155,7 @@ def test_backup_11_of_two_lines_of_one_id_the_first_is_imported(tmp_path: Path) 
     assert documents(target) == documents(source)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.dictionaries(
         st.sampled_from(["title", "note", "labels/x", "labels/y"]),

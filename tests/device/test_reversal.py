@@ -7,8 +7,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 from tests.support.rounds import send
 from tests.support.stores import NOON, new_store
 
@@ -361,7 +362,7 @@ def lived(history: list[Any], take_back: Callable[[Store, int], int]) -> None:
         store.close()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(ACT, min_size=1, max_size=5))
 def test_cli_140_law_every_act_followed_by_undo_changes_nothing(history: list[Any]) -> None:
     """CLI-140, CLI-141: whatever was done before; and to undo that is to have done it."""
@@ -384,7 +385,7 @@ def undone_in_parts(store: Store, number: int, after: int) -> int:
     return undo(store, number=number).n if held.undone_by is None else held.undone_by
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.lists(st.lists(WRITE, min_size=1, max_size=2, unique_by=lambda write: write[0]), min_size=1, max_size=4),
     st.integers(1, 3),
@@ -396,7 +397,7 @@ def test_cli_601_law_an_interrupted_undo_comes_to_what_a_whole_one_does(history:
         lived(history, lambda store, number: undone_in_parts(store, number, after))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(ACT, ACT, ACT, st.booleans())
 def test_cli_143_law_nothing_of_a_later_edit_is_lost(old: Any, mine: Any, theirs: Any, aware: bool) -> None:
     """CLI-143: either the undo is refused and nothing changes, or each write of the other device is held as before."""

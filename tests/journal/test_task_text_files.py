@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 from tests.support.stores import NOON, dump, new_store
 
 from lottisync.entities.entity import HIGH
@@ -185,14 +186,14 @@ def _rows(draw: st.DrawFn) -> list[Row]:
 
 @pytest.mark.parametrize("form", FORMATS)
 @given(rows=_rows())
-@settings(max_examples=60)
+@examples(60)
 def test_jour_460_any_text_survives(form: str, rows: list[Row]) -> None:
     """JOUR-460: newlines, quotes, formulas, Markdown in titles, labels, reasons and notes."""
     assert read(written(rows, form), form) == file_of(rows, "it", NOON)
 
 
 @given(rows=_rows())
-@settings(max_examples=30)
+@examples(30)
 def test_jour_462_no_cell_is_a_formula(rows: list[Row]) -> None:
     """JOUR-462"""
     for cells in csv.reader(io.StringIO(written(rows, "csv").decode(), newline="")):
@@ -201,7 +202,7 @@ def test_jour_462_no_cell_is_a_formula(rows: list[Row]) -> None:
 
 @pytest.mark.parametrize("form", FORMATS)
 @given(raw=st.one_of(st.binary(max_size=80), ODD.map(str.encode)))
-@settings(max_examples=60)
+@examples(60)
 def test_jour_463_any_file_is_read_or_refused(form: str, raw: bytes) -> None:
     """JOUR-463"""
     with suppress(Problem):

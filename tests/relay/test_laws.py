@@ -5,8 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 from tests.support.relay_falsehood import FALSEHOODS
 from tests.support.relay_world import LIES, World
 
@@ -63,35 +64,35 @@ def equal_at_the_end(world: World) -> None:
     world.assert_nothing_lost()
 
 
-@settings(max_examples=4, suppress_health_check=SLOW)
+@examples(4, suppress_health_check=SLOW)
 @given(history=histories(STEPS))
 def test_relay_1_devices_end_equal_whatever_the_relay_has_shown_them(paired: Path, history: History) -> None:
     """RELAY-1, RELAY-13"""
     lived(paired, history, equal_at_the_end)
 
 
-@settings(max_examples=4, suppress_health_check=SLOW)
+@examples(4, suppress_health_check=SLOW)
 @given(history=histories(STEPS | LOSSES))
 def test_relay_18_devices_end_equal_whatever_the_relay_has_lost(paired: Path, history: History) -> None:
     """RELAY-1, RELAY-13, RELAY-18"""
     lived(paired, history, equal_at_the_end)
 
 
-@settings(max_examples=3, suppress_health_check=SLOW)
+@examples(3, suppress_health_check=SLOW)
 @given(history=histories(STEPS | LOSSES | REVOCATION))
 def test_relay_24_the_devices_that_stay_end_equal(paired: Path, history: History) -> None:
     """RELAY-1, RELAY-24, RELAY-25"""
     lived(paired, history, equal_at_the_end)
 
 
-@settings(max_examples=4, suppress_health_check=SLOW)
+@examples(4, suppress_health_check=SLOW)
 @given(history=histories(STEPS | MALICE | REVOCATION))
 def test_relay_2_false_data_and_a_restored_member_break_nothing(paired: Path, history: History) -> None:
     """RELAY-1, RELAY-2, RELAY-24"""
     lived(paired, history, equal_at_the_end)
 
 
-@settings(max_examples=3, suppress_health_check=SLOW)
+@examples(3, suppress_health_check=SLOW)
 @given(history=histories(STEPS | LOSSES))
 def test_relay_20_a_newcomer_gets_everything_and_no_stranger_can_read_any_of_it(paired: Path, history: History) -> None:
     """RELAY-7, RELAY-20"""
@@ -104,7 +105,7 @@ def test_relay_20_a_newcomer_gets_everything_and_no_stranger_can_read_any_of_it(
     lived(paired, history, law)
 
 
-@settings(max_examples=4, suppress_health_check=SLOW)
+@examples(4, suppress_health_check=SLOW)
 @given(history=histories(HONEST))
 def test_a_relay_that_tells_the_truth_is_never_blamed(paired: Path, history: History) -> None:
     def law(world: World) -> None:
@@ -156,7 +157,7 @@ def test_relay_900_keys_are_said_again_in_a_new_lane(paired: Path) -> None:
 
 
 @pytest.mark.deep
-@settings(max_examples=300, suppress_health_check=SLOW)
+@examples(300, suppress_health_check=SLOW)
 @given(history=histories(STEPS | LOSSES | REVOCATION | MALICE))
 def test_relay_1_many_histories(paired: Path, history: History) -> None:
     """RELAY-1"""

@@ -8,9 +8,10 @@ from typing import Any
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.counted import NOON
+from tests.support.examples import examples
 from tests.support.stores import copied, digest_of, greet, lacking, meet, new_store, send, with_chains
 
 from lottisync.causality.vector_clock import Host, covers, reach
@@ -148,7 +149,7 @@ class Devices:
 ACTS = ["write", "meet", "cut off", "new host", "delete", "roll back", "copy", "back up", "put back", "forget"]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(steps=st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 2), st.integers(0, 3)), max_size=16))
 def test_what_is_kept_of_the_hosts_is_what_a_full_read_finds(folder: Path, steps: list[tuple[str, int, int]]) -> None:
     """STORE-640, STORE-641"""
@@ -166,7 +167,7 @@ def test_what_is_kept_of_the_hosts_is_what_a_full_read_finds(folder: Path, steps
         devices.close()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     steps=st.lists(st.tuples(st.sampled_from([*ACTS, "learn", "learn"]), st.integers(0, 2), st.integers(0, 3))),
     behind=st.booleans(),

@@ -2,8 +2,9 @@
 
 from urllib.parse import urlencode
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 from tests.web.visitor import AGENT, ITEM, TASK, Visitor
 
 from lottisync.web import task_verbs
@@ -72,11 +73,7 @@ LIKELY = (
     ),
     item=st.integers(0, 9),
 )
-@settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+@examples(60)
 def test_web_15_a_form_of_arbitrary_fields_is_answered_and_breaks_nothing(
     fuzzed: Visitor, path: str, verb: str, fields: list[tuple[str, str]], item: int
 ) -> None:
