@@ -34,7 +34,7 @@ TRANSLATED = tuple(language for language in LANGUAGES if language != "en")
 MESSAGE_AT = {
     **dict.fromkeys(("say", "marked", "heading", "fact", "gettext", "Sentence", "IdentityError", "_"), (0,)),
     **dict.fromkeys(
-        ("Problem", "Fault", "Usage", "WrongCall", "refusal", "Withheld", "ModelError", "Unacceptable", "PairingError"),
+        ("Problem", "Fault", "Usage", "refusal", "Withheld", "ModelError", "Unacceptable", "PairingError"),
         (1,),
     ),
     "Outcome": (2,),
