@@ -25,7 +25,7 @@ from lottisync.device.peers import last_absences, remember_absences
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
 from lottisync.language import speaking, translated
-from lottisync.problem import Problem, Sentence
+from lottisync.problem import Problem, Sentence, counted
 from lottisync.review import effect_write
 from lottisync.sync.peer import AddressState, PeerState
 
@@ -50,6 +50,31 @@ def test_cli_860_a_stored_sentence_is_said_in_the_readers_language() -> None:
         "{address} was silent for too long (limits: {connect_seconds:g} s to connect)", address="A", connect_seconds=3.0
     )
     assert wording.of_column(wording.column(timed)) == str(timed)
+
+
+@pytest.mark.parametrize(
+    ("language", "count", "said"),
+    [
+        *(("en", 1, "1 proposal"), ("en", 2_000, "2,000 proposals")),
+        *(("de", 1, "1 Vorschlag"), ("de", 2, "2 Vorschläge")),
+        *(("fr", 1, "1 proposition"), ("fr", 2, "2 propositions")),
+        *(("ro", 1, "1 propunere"), ("ro", 19, "19 propuneri"), ("ro", 20, "20 de propuneri")),
+        *(("ro", 101, "101 propuneri"), ("ro", 1_120, "1.120 de propuneri")),
+    ],
+)
+def test_cli_441_a_stored_number_takes_the_form_of_the_readers_language(language: str, count: int, said: str) -> None:
+    """CLI-441, CLI-860: "20 propuneri" was no Romanian."""
+    held = wording.of_column(wording.column(counted("{count:,} proposal", "{count:,} proposals", count)))
+    with speaking(language):
+        assert translated(held) == said
+        assert translated(Sentence("{what}: {titles}", what="x", titles=held)).endswith(f": {said}")
+
+
+def test_cli_861_what_a_device_has_stored_in_place_of_a_number() -> None:
+    """CLI-861: one form is shown, whatever is stored as the count, also where the sentence has one without it."""
+    assert in_german(wording.of_field(["{count} labels", {"count": "many"}]) or "") == "many Labels"
+    assert in_german(wording.of_field(["{count} labels", {"count": -2.5}]) or "") == "-2.5 Labels"
+    assert in_german(wording.of_field(["refused once, {at}", {"at": "noon"}]) or "").endswith("noon")
 
 
 def test_cli_860_a_text_of_an_earlier_program_is_shown_as_it_stands() -> None:

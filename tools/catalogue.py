@@ -3,10 +3,10 @@
     python -m tools.catalogue            write them again: new messages without a translation, none that is left over
     python -m tools.catalogue --check    say which messages have no translation yet
 
-A message is the literal text that one of these gets: `say`, `marked`, `several`, `gettext`, `ngettext`, `Sentence`, or
-the constructor of a `Problem` or a `Fault`; a hint; and, in the command line, what a help page is made of, and the
-sentences of click. In templates of the pages, `say` and `several`. The files are sorted by the English text, so that
-two branches merge easily.
+A message is the literal text that one of these gets: `say`, `marked`, `several`, `gettext`, `ngettext`, `Sentence`,
+`counted`, or the constructor of a `Problem` or a `Fault`; a hint; and, in the command line, what a help page is made
+of, and the sentences of click. In templates of the pages, `say` and `several`. The files are sorted by the English
+text, so that two branches merge easily.
 """
 
 import ast
@@ -34,11 +34,11 @@ TRANSLATED = tuple(language for language in LANGUAGES if language != "en")
 MESSAGE_AT = {
     **dict.fromkeys(("say", "marked", "heading", "fact", "gettext", "Sentence", "IdentityError", "_"), (0,)),
     **dict.fromkeys(
-        ("Problem", "Fault", "Usage", "WrongCall", "refusal", "Withheld", "ModelError", "Unacceptable", "PairingError"),
+        ("Problem", "Fault", "Usage", "refusal", "Withheld", "ModelError", "Unacceptable", "PairingError"),
         (1,),
     ),
     "Outcome": (2,),
-    **dict.fromkeys(("several", "ngettext"), (0, 1)),
+    **dict.fromkeys(("several", "ngettext", "counted"), (0, 1)),
 }
 """Which arguments of a call are messages; of two, the second is the plural of the first."""
 SPEAKS = re.compile(r"^from lottisync\.(language|web\.words|web) import |^def say\(text", re.MULTILINE)

@@ -40,7 +40,7 @@ _language: ContextVar[str] = ContextVar("language", default="en")
 
 
 class Words(NamedTuple):
-    """The messages of one language: the English text (of a plural, the singular) and its forms."""
+    """The messages of one language: the English text and its forms. A plural stands under both its English forms."""
 
     language: str
     forms: Mapping[str, list[str]]
@@ -52,6 +52,14 @@ class Words(NamedTuple):
     def ngettext(self, one: str, many: str, count: int) -> str:
         found = self.forms.get(one) or [one, many]
         return found[PLURALS[self.language if one in self.forms else "en"](count)]
+
+    def form(self, text: str, values: Mapping[str, Any]) -> str:
+        """The message that is filled with these values: of several forms, the one for their `count`."""
+        found = self.forms.get(text, [text])
+        if len(found) == 1 or "count" not in values:
+            return found[0]
+        count = values["count"]
+        return found[PLURALS[self.language](count) if isinstance(count, int) else -1]
 
 
 class Catalogue(NamedTuple):
@@ -66,7 +74,7 @@ class Catalogue(NamedTuple):
 
     def say(self, text: str, language: str, /, **values: Any) -> str:
         """A sentence with its values."""
-        return _filled(self.words(language).gettext(text), language, values)
+        return _filled(self.words(language).form(text, values), language, values)
 
 
 @cache
@@ -80,14 +88,17 @@ def _read(catalogue: Catalogue, language: str) -> Words:
 def parsed(text: str) -> dict[str, list[str]]:
     """The messages of a catalogue, each with its forms. One without a translation is left out."""
     found: dict[str, list[str]] = {}
+    plurals: dict[str, str] = {}
     message = ""
     for keyword, quoted in _LINE.findall(text):
         value = "".join(msgspec.json.decode(line, type=str) for line in quoted.split("\n"))
         if keyword == "msgid":
             message = value
+        elif keyword == "msgid_plural":
+            plurals[value] = message
         elif keyword == "msgstr" and value and message:
             found.setdefault(message, []).append(value)
-    return found
+    return {**{many: found[one] for many, one in plurals.items() if one in found}, **found}
 
 
 OURS = Catalogue(Path(__file__).parent / "locale", "lottisync")
@@ -223,4 +234,13 @@ def _filled(text: str, language: str, values: Mapping[str, Any]) -> str:
 
 
 def _value(value: Any) -> Any:
-    return translated(value) if isinstance(value, Problem | Sentence) else value
+    if isinstance(value, Problem | Sentence):
+        return translated(value)
+    return _Number(value) if type(value) is int else value
+
+
+class _Number(int):
+    """A number in a sentence: `{count:,}` has the thousands as the reader's language writes them."""
+
+    def __format__(self, form: str) -> str:
+        return number(int(self)) if form == "," else int(self).__format__(form)

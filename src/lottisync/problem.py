@@ -27,6 +27,12 @@ class Sentence(str):
         return made
 
 
+def counted(one: str, many: str, count: int, /, **arguments: object) -> Sentence:
+    """A sentence with a number in it, which it names `{count:,}`. It keeps the number as such, so that each language
+    can take its own form for it (`lottisync.language.several` says one at once)."""
+    return Sentence(one if count == 1 else many, count=count, **arguments)
+
+
 class Fault(Sentence):
     """Something that is not as it should be in what was looked at. Nothing failed, so it is said and not raised; its
     `code` is for programs, like that of a `Problem`."""

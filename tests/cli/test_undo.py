@@ -10,6 +10,9 @@ from tests.cli.test_review import Desk
 from tests.support.command_line import run_here
 
 from lottisync.cli import undoing
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
+from lottisync.review.acts import note_verdict
 from lottisync.store import description
 
 
@@ -140,6 +143,17 @@ def test_cli_145_verdicts_of_several_calls_that_are_taken_back_in_one(tmp_path: 
         ("put off: 1 proposal", False),
         ("rejected: 1 proposal", True),
     ]
+
+
+def test_cli_441_an_act_is_listed_with_the_plural_of_the_readers_language(home: Path) -> None:
+    """CLI-441, CLI-860: Romanian has another form from twenty on."""
+    call(home, "task", "item", "add", "milk", *(f"item {number}" for number in range(20)))
+    note_verdict(TaskHome.open(home).journal, "tty", "confirmed", [f"p{number}" for number in range(20)], clock.now())
+    listed = run_here("undo", "--list", "--language", "ro", home=home).out
+    assert "20 de elemente adăugate" in listed
+    assert "20 de propuneri" in listed
+    call(home, "task", "item", "add", "milk", "bag")
+    assert "1 element adăugat: bag" in run_here("undo", "--list", "--language", "ro", home=home).out
 
 
 def test_cli_1095_an_agent_that_has_worked_stays(home: Path) -> None:

@@ -31,7 +31,7 @@ from lottisync.journal.types import ENTRY_LINK, Task
 from lottisync.problem import Sentence
 from lottisync.review.change import ChangeSet
 from lottisync.store.feed import BATCH, Feed
-from lottisync.store.instant import millis
+from lottisync.store.instant import millis, millis_or_none
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
@@ -198,7 +198,7 @@ class Orchestrator:
         runs = run_log.runs(reader, ident, RECENT)
         is_begun = any(run.is_open for run in runs)
         ended = [millis(run.completed_at) for run in runs if run.completed_at and run.status != run_log.SKIPPED]
-        not_before = _instant(state.next_wake_at)
+        not_before = millis_or_none(state.next_wake_at) or 0
         return Readiness(
             agent_id=ident,
             causes=tuple(_causes(reader, living, runs, now)),
@@ -288,11 +288,3 @@ def _own_starts(runs: list[run_log.Run], now: int) -> list[int]:
     """When its wakes of the last hour began that no person asked for."""
     started = [millis(run.started_at) for run in runs if run.started_at and run.reason != "userInitiated"]
     return [at for at in started if now - schedule.HOUR < at <= now]
-
-
-def _instant(text: str | None) -> int:
-    """Milliseconds; 0 if absent, or if it is not a time (the text may come from any device)."""
-    try:
-        return millis(text) if text else 0
-    except ValueError:
-        return 0

@@ -21,8 +21,7 @@ from lottisync.daemon.agent_page import agent_page, rules
 from lottisync.device import clock
 from lottisync.journal import finding, names, never_sent
 from lottisync.language import number, say
-from lottisync.problem import Problem
-from lottisync.problem import Usage as WrongCall
+from lottisync.problem import Problem, Usage
 from lottisync.review.precedence import PERSON
 from lottisync.shown import escaped, quoted
 from lottisync.store.reader import Reader
@@ -82,7 +81,7 @@ def limit(terminal: Terminal, tokens: str) -> None:
 def _number(text: str) -> int:
     plain = text.replace(",", "").replace("_", "")
     if not (plain.isdecimal() and 1 <= int(plain[:20]) <= MOST_A_DAY):
-        raise WrongCall("bad-value", say("a limit is a number of tokens, or none; got {text}"), text=quoted(text))
+        raise Usage("bad-value", say("a limit is a number of tokens, or none; got {text}"), text=quoted(text))
     return int(plain)
 
 
@@ -230,7 +229,7 @@ def _known(terminal: Terminal, home_device: str, endpoint: str) -> str:
 
     there = read_settings(terminal.home.path).endpoints
     if home_device == terminal.home.key.device_id and endpoint not in there:
-        raise WrongCall(
+        raise Usage(
             "unknown-endpoint",
             say("config.toml has no endpoint {name}. There are: {names}"),
             name=quoted(endpoint),

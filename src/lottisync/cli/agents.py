@@ -32,8 +32,7 @@ from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.journal import finding
 from lottisync.language import marked, number, say, several
-from lottisync.problem import Problem
-from lottisync.problem import Usage as WrongCall
+from lottisync.problem import Problem, Usage
 from lottisync.review.precedence import PERSON
 from lottisync.shown import quoted
 from lottisync.store.reader import Reader
@@ -299,7 +298,7 @@ def configure(terminal: Terminal, which: str, changes: tuple[str, ...]) -> None:
         if value not in SETTINGS.get(name, ()):
             known = ", ".join(f"{key}={'|'.join(str(v).lower() for v in values)}" for key, values in SETTINGS.items())
             others = ", ".join(f"{key}=" for key in (lifecycle.PERSONALITY, *NUMBERS))
-            raise WrongCall(
+            raise Usage(
                 "bad-value",
                 say("the settings are {known}, {others}; got {change}"),
                 known=known,
@@ -322,7 +321,7 @@ def _number(name: str, text: str) -> int | None:
     if not text:
         return None
     if not (text.isdecimal() and len(text) <= len(str(most)) and least <= int(text) <= most):
-        raise WrongCall(
+        raise Usage(
             "bad-value",
             say("{name} is a number from {least} to {most}; got {text}"),
             name=name,
@@ -336,7 +335,7 @@ def _number(name: str, text: str) -> int | None:
 def _personality(text: str) -> str | None:
     words = " ".join(text.split())
     if len(words) > lifecycle.MAX_PERSONALITY:
-        raise WrongCall(
+        raise Usage(
             "bad-value",
             say("a personality has at most {most} characters; got {count}"),
             most=lifecycle.MAX_PERSONALITY,

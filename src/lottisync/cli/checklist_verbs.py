@@ -11,7 +11,7 @@ from lottisync.journal import checklist as checklists
 from lottisync.journal import finding, task_values, tasks
 from lottisync.journal.types import ChecklistItem
 from lottisync.language import marked
-from lottisync.problem import Sentence, Usage
+from lottisync.problem import Usage, counted
 from lottisync.store.transaction import Transaction
 
 many_items = click.argument("named", metavar="ITEM...", nargs=-1, required=True)
@@ -44,8 +44,7 @@ def add_item(terminal: Terminal, named: str, titles: tuple[str, ...], to: str | 
             tasks.add_item(tx, clock.new_id(tx.now), task_id, title, checklist_id=checklist)
         return True
 
-    said = marked("item added") if len(checked) == 1 else Sentence("{count} items added", count=len(checked))
-    change_tasks(terminal, (named,), verb, said)
+    change_tasks(terminal, (named,), verb, counted("{count:,} item added", "{count:,} items added", len(checked)))
 
 
 @item.command("edit")

@@ -192,8 +192,8 @@ def is_deleted(entity: Entity) -> bool:
 
 
 def against_deletion(entity: Entity) -> list[Stamp]:
-    """The stamps of what speaks against the deletions that are held: edits that none of them had seen, and what stands
-    beside them in their own register, because somebody brought the entity back. Empty where there is no deletion."""
+    """The stamps of the writes that contradict the deletions: edits that no deletion had seen, and writes in the
+    register of the deletion itself that bring the entity back. Empty where there is no deletion."""
     deletions = _deletions(entity)
     if not deletions:
         return []

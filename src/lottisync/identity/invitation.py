@@ -28,8 +28,6 @@ from lottisync.problem import Sentence
 SECRET_BYTES = 16
 MAX_URI = 2048
 MOST_ADDRESSES = 8
-LIFETIME_MS = 15 * 60_000
-LONGEST_LIFETIME_MS = 24 * 60 * 60_000
 UNGUESSABLE_RUNS = 1_000_000
 """Nobody guesses 128 bits. Failed runs by strangers do not use up an invitation."""
 _CHANNEL = b"lottisync/invitation/1"

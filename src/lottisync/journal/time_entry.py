@@ -17,7 +17,7 @@ from lottisync.journal.types import TIME, Entry
 from lottisync.language import marked
 from lottisync.problem import Problem
 from lottisync.shown import quoted
-from lottisync.store.instant import iso, millis
+from lottisync.store.instant import iso, millis, millis_or_none
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
@@ -48,10 +48,8 @@ def checked_instant(text: str) -> str:
 
 def instant(text: str) -> str | None:
     """As `checked_instant`; None if the text is not an instant."""
-    try:
-        return iso(millis(text.strip()))
-    except (ValueError, OverflowError):
-        return None
+    found = millis_or_none(text.strip())
+    return None if found is None else iso(found)
 
 
 def checked_span(at: str, end: str | None) -> Span:

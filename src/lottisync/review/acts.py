@@ -12,7 +12,7 @@ from lottisync.device import acts, reversal
 from lottisync.device.acts import Act
 from lottisync.device.reversal import UndoProgress, Writer
 from lottisync.language import marked
-from lottisync.problem import Problem, Sentence
+from lottisync.problem import Problem, Sentence, counted
 from lottisync.review.verdict import Verdicts
 from lottisync.store.store import Store
 
@@ -28,8 +28,8 @@ def note_verdict(journal: Store, origin: str, verb: str, items: Sequence[str], n
         for act in given:
             acts.note_elsewhere(journal, now, origin, acts.said_of_undo(act), act.about, act.n)
         return
-    count = Sentence("1 proposal") if len(items) == 1 else Sentence("{count} proposals", count=f"{len(items):,}")
-    said = acts.said_of(Sentence(SAID.get(verb, verb)), count)
+    proposals = counted("{count:,} proposal", "{count:,} proposals", len(items))
+    said = acts.said_of(Sentence(SAID.get(verb, verb)), proposals)
     acts.note_elsewhere(journal, now, origin, said, items)
 
 

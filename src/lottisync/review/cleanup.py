@@ -11,7 +11,8 @@ up at the same time, their tombstones are joined like any concurrent writes.
 from lottisync.review import shown_items
 from lottisync.review.ledger import Ledger, Placed
 from lottisync.review.precedence import AGENT
-from lottisync.review.projection import DAY, EXPIRY, instant
+from lottisync.review.projection import DAY, EXPIRY
+from lottisync.store.instant import millis_or_none
 from lottisync.store.store import Store
 
 RETENTION = 90 * DAY
@@ -45,5 +46,5 @@ def _closed_at(placed: Placed) -> int | None:
     if state.contested or state.open or not (state.decided or state.expired):
         return None
     if state.decided:
-        return max((instant(head.created_at) or 0 for head in state.heads), default=0)
-    return max(instant(placed.set.created_at) or 0, instant(state.until) or 0) + EXPIRY
+        return max((millis_or_none(head.created_at) or 0 for head in state.heads), default=0)
+    return max(millis_or_none(placed.set.created_at) or 0, millis_or_none(state.until) or 0) + EXPIRY

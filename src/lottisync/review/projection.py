@@ -12,7 +12,6 @@ operation is *contested*: an effect that was applied stays, and every device sho
 person settles it.
 """
 
-import contextlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
@@ -20,7 +19,7 @@ from typing import NamedTuple
 
 from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
 from lottisync.review.proposal import digest
-from lottisync.store.instant import millis
+from lottisync.store.instant import millis_or_none
 
 DAY = 24 * 60 * 60 * 1000
 EXPIRY = 7 * DAY
@@ -174,21 +173,13 @@ def item_state(item: ChangeItem, created_at: str, heads: tuple[ChangeDecision, .
         return ItemState(ItemStatus.REJECTED, heads)
     if ItemStatus.RETRACTED in (by_user or verdicts):
         return ItemState(ItemStatus.RETRACTED, heads)
-    until = max((head.until for head in heads if head.until), key=lambda text: instant(text) or 0, default=None)
-    wakes = instant(until) or 0
-    expires = max(instant(created_at) or 0, wakes) + EXPIRY
+    until = max((head.until for head in heads if head.until), key=lambda text: millis_or_none(text) or 0, default=None)
+    wakes = millis_or_none(until) or 0
+    expires = max(millis_or_none(created_at) or 0, wakes) + EXPIRY
     turns = (wakes, expires)
     if wakes > now:
         return ItemState(ItemStatus.DEFERRED, heads, until=until, turns=turns)
     return ItemState(ItemStatus.PENDING, heads, expired=now >= expires, until=until, turns=turns)
-
-
-def instant(text: str | None) -> int | None:
-    """A time in ms; None if the text is not a time. Another program may have written it, and it must not stop the
-    inbox."""
-    with contextlib.suppress(ValueError):
-        return millis(text) if text else None
-    return None
 
 
 def _set_state(change_set: ChangeSet, heads: dict[str, tuple[ChangeDecision, ...]], now: int) -> SetState:

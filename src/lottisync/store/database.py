@@ -65,7 +65,7 @@ def connect(path: Path, *, create: bool = False, vfs: str | None = None) -> apsw
 def _connected(path: Path, vfs: str | None, *, create: bool, alone: bool = False) -> apsw.Connection:
     """With `alone`, SQLite keeps the index of the log in memory and not in a file, so no other connection can be
     open."""
-    with explained(path):
+    with sqlite_errors_as_problems(path):
         connection = apsw.Connection(str(path), vfs=vfs, statementcachesize=STATEMENTS)
         try:
             connection.set_busy_timeout(FULL_DISK_BUSY_MILLIS if alone else BUSY_MILLIS)
@@ -108,7 +108,7 @@ def bound_cache(connection: apsw.Connection, kib: int = CACHE_KIB) -> None:
     connection.execute(f"pragma cache_size=-{kib}").fetchall()
 
 
-class explained:  # noqa: N801 - reads like the function that it would be if that were not three times as slow
+class sqlite_errors_as_problems:  # noqa: N801 - reads like the function that it would be if that were not three times as slow
     """Within it, say what SQLite finds wrong with a file in words that a person can act on."""
 
     def __init__(self, path: Path) -> None:

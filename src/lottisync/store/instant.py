@@ -55,12 +55,17 @@ def millis(text: str) -> int:
     return found
 
 
+def millis_or_none(text: str | None) -> int | None:
+    """As `millis`; None without a text, and for one that any program may have written and that is not an instant."""
+    try:
+        return millis(text) if text else None
+    except ValueError:
+        return None
+
+
 def is_instant(value: object) -> bool:
     """Whether a stored value can be read as an instant."""
-    try:
-        return isinstance(value, str) and millis(value) >= 0
-    except ValueError:
-        return False
+    return isinstance(value, str) and millis_or_none(value) is not None
 
 
 def there(millis: int, zone: tzinfo | None = None) -> datetime:

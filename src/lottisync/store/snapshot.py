@@ -12,7 +12,7 @@ from lottisync.entities import canonical
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Version
 from lottisync.store import damage, quarantine, tables
-from lottisync.store.database import explained
+from lottisync.store.database import sqlite_errors_as_problems
 from lottisync.store.known_hosts import KnownHosts, Latest, OwnHost
 from lottisync.store.reader import Reader
 
@@ -40,7 +40,7 @@ class Snapshot(Reader):
         self._rows("select counter from state")  # the moment is the first read's, not that of `begin`
 
     def _execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        with explained(self._file):
+        with sqlite_errors_as_problems(self._file):
             return super()._execute(sql, bindings)
 
     def hosts(self) -> tuple[OwnHost, KnownHosts]:
@@ -65,7 +65,7 @@ class Snapshot(Reader):
             )
         }
         found = array("q")
-        with explained(self._file):
+        with sqlite_errors_as_problems(self._file):
             for n, host, counter in self._connection.execute(
                 """select c.n, h.host, c.counter from json_each(?) w join hosts h on h.host = w.value ->> 0
                    cross join components c on c.host = h.n and c.counter > w.value ->> 1 order by c.n""",

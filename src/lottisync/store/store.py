@@ -26,7 +26,14 @@ from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
 from lottisync.store import description, doorbell, fork, tables
-from lottisync.store.database import APPLICATION_ID, BUSY_MILLIS, FORMAT, bound_cache, connect, explained
+from lottisync.store.database import (
+    APPLICATION_ID,
+    BUSY_MILLIS,
+    FORMAT,
+    bound_cache,
+    connect,
+    sqlite_errors_as_problems,
+)
 from lottisync.store.file_identity import COPY, file_identity
 from lottisync.store.host_names import restore_host_names, restore_own_name, restore_parents
 from lottisync.store.known_hosts import Latest
@@ -76,7 +83,7 @@ class Store:
     ) -> "Store":
         """Make the file with its tables and a first host; opening an existing file is an error."""
         connection = connect(file, create=True, vfs=vfs)
-        with explained(file), connection:
+        with sqlite_errors_as_problems(file), connection:
             connection.execute(tables.definitions(schema) + schema.local_tables).fetchall()
             description.describe(connection, schema, position)
             host = mint()
@@ -107,7 +114,7 @@ class Store:
         a new host (COPY-7). With `detect` late, the chains find it instead."""
         connection = connect(file, vfs=vfs)
         try:
-            with explained(file):
+            with sqlite_errors_as_problems(file):
                 schema, position = description.settled(connection, file, schema, position)
                 description.add_local_tables(connection, schema.local_tables)
                 with contextlib.suppress(apsw.CorruptError):  # said when something is read that needs those pages
@@ -150,7 +157,7 @@ class Store:
 
     @contextlib.contextmanager
     def _committed(self, now: int, precedence: int | None) -> Iterator[Merge]:
-        with self._turn, explained(self.file):
+        with self._turn, sqlite_errors_as_problems(self.file):
             self._connection.execute("begin immediate").fetchall()
             try:
                 self._open = self._begun(now, precedence)
@@ -173,7 +180,7 @@ class Store:
     def caching(self, now: int) -> Iterator[Merge]:
         """A transaction for local tables whose rows can be computed again. It is committed as any other, but the disk
         is not waited for (STORE-870): a power cut may take it back, and nothing that was committed otherwise."""
-        with self._turn, explained(self.file):
+        with self._turn, sqlite_errors_as_problems(self.file):
             self.settle(now)
             durable = self._connection.pragma("synchronous")
             self._connection.pragma("synchronous", "normal")
@@ -186,7 +193,7 @@ class Store:
     @contextlib.contextmanager
     def draft(self, now: int) -> Iterator[Merge]:
         """A transaction that is never committed: for what has to be computed in tables on a disk that takes nothing."""
-        with self._turn, explained(self.file):
+        with self._turn, sqlite_errors_as_problems(self.file):
             self._connection.execute("begin immediate").fetchall()
             try:
                 self._open = self._begun(now, None)
@@ -197,7 +204,7 @@ class Store:
 
     def try_disk(self) -> None:
         """Read from the file and write to it; nothing is changed. Raises `Problem` if the disk does not do its part."""
-        with self._turn, explained(self.file):
+        with self._turn, sqlite_errors_as_problems(self.file):
             try:
                 self._connection.execute("pragma shrink_memory").fetchall()
                 self._connection.execute("begin immediate").fetchall()
@@ -219,7 +226,7 @@ class Store:
     def reading(self) -> Iterator[Reader]:
         """A read transaction: everything read in it belongs to one moment. Within a write transaction of this
         thread it is that one, and sees what was written so far."""
-        with self._turn, explained(self.file):
+        with self._turn, sqlite_errors_as_problems(self.file):
             if self._open is not None:
                 yield self._open
             elif self._connection.in_transaction:
@@ -251,7 +258,11 @@ class Store:
         """Write this store's present moment into a new file, while others write; returns the digest of that moment.
 
         The new file says of itself that it is a copy (COPY-940)."""
-        with explained(self.file), self._copied_from() as source, closing(apsw.Connection(str(file))) as target:
+        with (
+            sqlite_errors_as_problems(self.file),
+            self._copied_from() as source,
+            closing(apsw.Connection(str(file))) as target,
+        ):
             ((digest,),) = source.execute("select digest from state").fetchall()
             with target.backup("main", source, "main") as copying:
                 copying.step()
@@ -300,7 +311,7 @@ class Store:
     def carry_over(self) -> bool:
         """Write the log over into the file and empty it, so that the file alone holds everything (STORE-680). Waits for
         nobody: False if another connection reads or writes just now, and then some of the log may stay."""
-        with self._turn, explained(self.file):
+        with self._turn, sqlite_errors_as_problems(self.file):
             if self._connection.in_transaction or self._connection.pragma("locking_mode") == "exclusive":
                 return False
             self._connection.set_busy_timeout(0)

@@ -9,7 +9,7 @@ wait. Bytes, grammar and time belong to `Conversation`, which calls
 
 First the two agree, store by store, on what they have (`lottisync.sync.agreement`). From then on a round goes out
 whenever a store knows something that the peer does not know (`rounds_out`), and is taken when one comes in
-(`rounds_in`). Beside the rounds there are comparisons of whole stores (`comparing`) and what is heard of other
+(`rounds_in`). Beside the rounds there are comparisons of whole stores (`comparisons`) and what is heard of other
 devices (`gossip`).
 """
 

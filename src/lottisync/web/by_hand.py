@@ -40,10 +40,8 @@ def _verb(name: str) -> ByHand:
 _TITLE = _checked("title", task_values.checked_title)
 _TOKENS = _checked("tokens", settings_page.tokens)
 BY_HAND: Mapping[tuple[str, str], ByHand] = {
-    **{
-        (name, "title"): _checked("title", task_values.checked_title) for name in ("task", "checklist", "checklistItem")
-    },
-    **{(name, "name"): _checked("title", task_values.checked_title) for name in ("label", "category")},
+    **{(name, "title"): _TITLE for name in ("task", "checklist", "checklistItem")},
+    **{(name, "name"): _TITLE for name in ("label", "category")},
     ("entry", "text"): _checked("lines", task_values.checked_text),
     ("task", "status"): _verb("status"),
     ("task", "statusReason"): _verb("status"),
