@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import sqlite
 from tests.support.command_line import run_here
 from tests.support.rounds import send
 
@@ -66,7 +67,7 @@ def test_a_sound_home_is_sound_and_a_damaged_one_is_not(apart: tuple[Path, Path]
 def test_cli_1080_what_check_finds_is_said_in_the_readers_language(apart: tuple[Path, Path]) -> None:
     """CLI-1080, CLI-1081: it was English in every language."""
     home = TaskHome.open(apart[0])
-    home.journal._connection.execute("update journal_entities set hash = zeroblob(32) where id = 't1'")
+    sqlite.connection(home.journal).execute("update journal_entities set hash = zeroblob(32) where id = 't1'")
     home.close()
     shown = run_here("check", "--language", "de", home=apart[0])
     assert "t1: der Inhalt hat nicht den Hash" in shown.out
@@ -79,7 +80,7 @@ def test_cli_1080_what_check_finds_is_said_in_the_readers_language(apart: tuple[
 def test_rel_d7_a_person_accepts_what_a_damaged_row_shows(apart: tuple[Path, Path]) -> None:
     """MEND-25, MEND-302: there is a command that helps where no other device does."""
     home = TaskHome.open(apart[0])
-    home.journal._connection.execute(
+    sqlite.connection(home.journal).execute(
         "update journal_entities set serialized = replace(serialized, 'milk', 'wine') where id = 't1'"
     )
     home.close()
@@ -92,7 +93,7 @@ def test_rel_d7_a_person_accepts_what_a_damaged_row_shows(apart: tuple[Path, Pat
 def test_mend_882_a_damaged_id_is_found_again_without_another_device(apart: tuple[Path, Path]) -> None:
     """MEND-882: `check` named it, and no command took the name."""
     home = TaskHome.open(apart[0])
-    home.journal._connection.execute("update journal_entities set id = cast(x'F431' as text) where id = 't1'")
+    sqlite.connection(home.journal).execute("update journal_entities set id = cast(x'F431' as text) where id = 't1'")
     home.close()
     faults = call(apart[0], "check", status=1)["faults"]["journal"]
     shown = next(fault for fault in faults if "its content does not have the hash" in fault).partition(":")[0]

@@ -70,7 +70,7 @@ async def test_rel_d4_whatever_strangers_hold_two_devices_link(number: int, tmp_
             for _ in range(2 * chance.randint(1, 2 * EACH)):
                 host, manner = f"127.0.1.{network + 1}", chance.choice(MANNERS)
                 strangers.start_soon(stranger, [first.port, second.port], host, manner, chance, turns)
-        await until(lambda: first._reception.unproved and second._reception.unproved, "strangers there")
+        await until(lambda: first.reception.unproved and second.reception.unproved, "strangers there")
         await anyio.sleep(chance.random())
         introduce(b, a, first.port)
         introduce(a, b, second.port)
@@ -81,8 +81,8 @@ async def test_rel_d4_whatever_strangers_hold_two_devices_link(number: int, tmp_
             await until(lambda: in_step(a, b), "a change")
         finally:
             for engine, member, other in ((first, a, b), (second, b, a)):
-                print(engine.dialling.known(other.device), engine._reception.unproved, member.reports[-5:])
-        assert max(first._reception.unproved, second._reception.unproved) <= SLOTS
+                print(engine.dialling.known(other.device), engine.reception.unproved, member.reports[-5:])
+        assert max(first.reception.unproved, second.reception.unproved) <= SLOTS
         strangers.cancel_scope.cancel()
     for member in members:
         member.close()

@@ -135,8 +135,8 @@ def test_relay_892_a_relay_that_loses_everything_again_and_again_is_filled_once_
 
 
 def _lane(visitor: Visitor) -> bytes:
-    return visitor.participant._publishing.lane.id
+    return visitor.participant.publishing.lane.id
 
 
 def _begun(visitor: Visitor) -> int:
-    return visitor.participant._publishing.lane.last("snap")
+    return visitor.participant.publishing.lane.last("snap")

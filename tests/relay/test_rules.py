@@ -117,7 +117,7 @@ class TestKeys:
         after = parts_of(relay.messages[max(name for name in logs(relay))]).header.epoch
         assert after != before
         assert in_step(laptop.member, phone.member)
-        assert phone.participant._keyring.sealing(phone.member.now).id == after
+        assert phone.participant.keyring.sealing(phone.member.now).id == after
 
     def test_relay_10_a_revocation_makes_an_epoch_that_the_revoked_cannot_open(
         self, three: tuple[Relay, Visitor, Visitor, Visitor]
@@ -135,7 +135,7 @@ class TestKeys:
         sealed = {parts_of(data).header.epoch for name, data in relay.messages.items() if name.channel == "log"}
         newest = parts_of(relay.messages[max(logs(relay) + logs(relay, Kind.MANIFEST))]).header.epoch
         assert newest not in held
-        assert not {one.id for one in tablet.participant._keyring.epochs.values()} - held.keys()
+        assert not {one.id for one in tablet.participant.keyring.epochs.values()} - held.keys()
         assert tablet.member.title("t1") is None
         assert phone.member.title("t1") == "secret"
         assert sealed
@@ -150,11 +150,11 @@ class TestKeys:
         laptop.visit()
         tablet.visit()
         settle(phone, times=1)
-        lane = phone.participant._publishing.lane.id
+        lane = phone.participant.publishing.lane.id
         sealed = {parts_of(relay.messages[name]).header.epoch for name in logs(relay) if name.lane == lane}
         assert sealed
         tablet.read()
-        assert not sealed & tablet.participant._keyring.epochs.keys()
+        assert not sealed & tablet.participant.keyring.epochs.keys()
         assert tablet.member.title("t1") is None
 
     def test_relay_35_what_the_revoked_could_read_is_replaced(
@@ -168,7 +168,7 @@ class TestKeys:
             held = ledger.epochs(reader)
         laptop.member.members.revoke(tablet.member.id, [], laptop.member.now)
         settle(laptop, phone, times=4)
-        lanes = {visitor.participant._publishing.lane.id for visitor in (laptop, phone)}
+        lanes = {visitor.participant.publishing.lane.id for visitor in (laptop, phone)}
         own = [data for name, data in relay.messages.items() if name.lane in lanes and name.channel != "keys"]
         assert own
         assert not [data for data in own if parts_of(data).header.epoch in held]
@@ -235,7 +235,7 @@ class TestKeys:
         monkeypatch.setattr(BoxKey, "opened", counted)
         for other in others:
             other.read()
-            assert other.participant._keyring.epochs == laptop.participant._keyring.epochs
+            assert other.participant.keyring.epochs == laptop.participant.keyring.epochs
         assert tried == len(others)
 
     def test_relay_980_many_first_visits_put_one_keys_message_there(self, tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ class TestKeys:
     ) -> None:
         """RELAY-980: the laptop lies. It has wrapped for the phone, and garbage for the tablet."""
         _, laptop, phone, tablet = three
-        theirs = {each.member.id: each.participant._keyring._box.public for each in (phone, tablet)}
+        theirs = {each.member.id: each.participant.keyring._box.public for each in (phone, tablet)}
         genuine = box.wrapped
         with monkeypatch.context() as lying:
             lying.setattr(
@@ -362,7 +362,7 @@ class TestKeys:
         settle(tablet, laptop)
         laptop.member.members.revoke(tablet.member.id, [], laptop.member.now)
         settle(laptop, phone)
-        lane = tablet.participant._publishing.lane.id
+        lane = tablet.participant.publishing.lane.id
         relay.messages = {name: data for name, data in relay.messages.items() if name.lane != lane}
         settle(phone)
         assert phone.member.title("t1") == "in time"
@@ -665,7 +665,7 @@ class TestPublishing:
         laptop.member.put("t1", "one")
         laptop.visit()
         settle(phone, times=1)
-        lane = laptop.participant._publishing.lane.id
+        lane = laptop.participant.publishing.lane.id
         hidden = {n: d for n, d in relay.messages.items() if n.lane != lane or n.channel != "log"}
         for visitor in (phone, tablet):
             visitor.read(hidden)
@@ -700,7 +700,7 @@ class TestPublishing:
         settle(laptop, phone)
         laptop.member.put("t2", "two")
         settle(laptop, phone)
-        own = sorted(name for name in logs(relay) if name.lane == laptop.participant._publishing.lane.id)
+        own = sorted(name for name in logs(relay) if name.lane == laptop.participant.publishing.lane.id)
         for hidden, said in (own[-1:], 1), (own[-1:], 0), (own, 1), (own, 0):
             phone.start()
             phone.events.clear()
@@ -796,7 +796,7 @@ class TestPublishing:
         while (name := phone.participant.wanted()) != max(frames):
             assert name is not None
             phone.participant.receive(name, relay.messages[name], phone.member.now)
-        lane = laptop.participant._publishing.lane.id
+        lane = laptop.participant.publishing.lane.id
         relay.messages = {name: data for name, data in relay.messages.items() if name.lane != lane}
         settle(phone, tablet)
         assert tablet.member.title("large0") == phone.member.title("large0") != None  # noqa: E711
@@ -826,7 +826,7 @@ class TestPublishing:
         laptop.visit()
         restored = Visitor(backup, relay, 2)
         restored.visit()
-        assert restored.participant._publishing.lane.id != laptop.participant._publishing.lane.id
+        assert restored.participant.publishing.lane.id != laptop.participant.publishing.lane.id
         assert backup.title("t1") == "one"
         backup.put("t2", "after it was restored")
         settle(restored, phone)
@@ -1013,10 +1013,10 @@ def test_relay_30_the_epochs_of_a_state_are_heard_without_its_key(
         each.publish(leaving=True)
     view = {name: data for name, data in relay.messages.items() if name.channel == "state"}
     laptop.read(view)
-    [(device, held)] = laptop.participant._keyring.held_by.values()
+    [(device, held)] = laptop.participant.keyring.held_by.values()
     assert device == phone.member.id
     assert held
-    assert not held & laptop.participant._keyring.epochs.keys()
+    assert not held & laptop.participant.keyring.epochs.keys()
 
 
 def test_relay_27_fork_nodes_are_heard_in_a_state(two: tuple[Relay, Visitor, Visitor]) -> None:

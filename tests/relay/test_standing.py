@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tests.support import sqlite
 from tests.support.relay import Visitor, visitors
 
 from lottisync.relay import ledger
@@ -72,7 +73,7 @@ def test_relay_893_a_device_that_knows_the_same_and_holds_something_else_is_name
         visitor.visit()
     [said] = laptop.participant.standing(laptop.member.now)
     assert (said.in_step, said.differs) == (True, False)
-    phone.member.stores["journal"]._connection.execute("update state set digest = zeroblob(32)").fetchall()
+    sqlite.connection(phone.member.stores["journal"]).execute("update state set digest = zeroblob(32)").fetchall()
     phone.member.now += 60_000
     phone.visit()
     laptop.member.now = phone.member.now

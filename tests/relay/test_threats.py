@@ -45,7 +45,7 @@ def test_relay_15_what_was_cut_out_of_the_middle_of_a_log_is_missed(tmp_path: Pa
         laptop.member.put(f"t{number}", "one")
         laptop.publish()
     laptop.visit()
-    lane = laptop.participant._publishing.lane.id
+    lane = laptop.participant.publishing.lane.id
     *_, cut, _ = sorted(name for name in relay.messages if name[:2] == (lane, "log"))
     shown = {name: data for name, data in relay.messages.items() if name != cut}
     phone.read(shown)
@@ -132,21 +132,21 @@ def test_relay_575_a_liar_does_not_use_up_the_lanes_of_another(tmp_path: Path) -
         laptop.visit()
         reader.read()
         assert reader.member.title("t1") == str(turn)
-        relay.put(*_spoken(liar, Name(laptop.participant._publishing.lane.id, "keys", 1_000 + turn)))
+        relay.put(*_spoken(liar, Name(laptop.participant.publishing.lane.id, "keys", 1_000 + turn)))
 
 
 def test_relay_579_a_lane_is_free_again_when_what_the_liar_said_is_gone(tmp_path: Path) -> None:
     """RELAY-579: the owner has never seen what was said in its lane, and stays there."""
     relay, (laptop, liar, reader) = visitors(tmp_path, 3)
     laptop.visit()
-    lane = laptop.participant._publishing.lane.id
+    lane = laptop.participant.publishing.lane.id
     said = _spoken(liar, Name(lane, "keys", 1_000))
     reader.read({said.name: said.data})
     relay.messages.clear()
     laptop.member.put("t1", "one")
     laptop.visit()
     reader.read()
-    assert laptop.participant._publishing.lane.id == lane
+    assert laptop.participant.publishing.lane.id == lane
     assert reader.member.title("t1") == "one"
 
 

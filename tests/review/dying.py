@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.review.reviewer import Reviewer
+from tests.support import sqlite
 
 
 def run(trial: dict[str, Any]) -> None:
@@ -27,7 +28,7 @@ def run(trial: dict[str, Any]) -> None:
         return True
 
     for store in (device.journal, device.agents):
-        store._connection.exec_trace = trace
+        sqlite.connection(store).exec_trace = trace
     getattr(device.verdicts, trial["verb"])(trial["item"], now=trial["now"], **trial["more"])
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tests.review.reviewer import START, Reviewer
+from tests.support import sqlite
 
 from lottisync.entities.entity import LOW
 from lottisync.journal.toolbox import ACTIONS
@@ -51,11 +52,11 @@ def commits(device: Reviewer, act: Any) -> list[str]:
 
         return trace
 
-    device.journal._connection.exec_trace = tracing("journal")
-    device.agents._connection.exec_trace = tracing("agents")
+    sqlite.connection(device.journal).exec_trace = tracing("journal")
+    sqlite.connection(device.agents).exec_trace = tracing("agents")
     act()
     for store in (device.journal, device.agents):
-        store._connection.exec_trace = None
+        sqlite.connection(store).exec_trace = None
     return made
 
 

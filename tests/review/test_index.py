@@ -7,6 +7,7 @@ import apsw
 import msgspec
 import pytest
 from tests.review.reviewer import DAY, Reviewer
+from tests.support import sqlite
 from tests.support.fault_vfs import FaultVfs
 from tests.support.rounds import send
 
@@ -221,11 +222,11 @@ def steps(store: Store, effect_write: Callable[[], Any]) -> int:
         nonlocal made
         made += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
 
-    store._connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, note)
+    sqlite.connection(store).trace_v2(apsw.SQLITE_TRACE_PROFILE, note)
     try:
         effect_write()
     finally:
-        store._connection.trace_v2(0, None)
+        sqlite.connection(store).trace_v2(0, None)
     return made
 
 

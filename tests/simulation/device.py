@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from tests.simulation.pool import Contents, contents_of, empty, pool
 from tests.simulation.power import Disk, Survives
 from tests.simulation.reference import DELETED_AT, Found, Reference, Registers, Shown
+from tests.support import sqlite
 
 from lottisync.causality.chain import VALUE_BYTES
 from lottisync.causality.knowledge import Knowledge
@@ -70,7 +71,7 @@ class Kept:
 
     def changed(self) -> bool:
         """Whether anything was written since this was asked last."""
-        now = self.store._connection.total_changes()
+        now = sqlite.connection(self.store).total_changes()
         before, self._changes = self._changes, now
         return now != before
 
@@ -164,7 +165,7 @@ class Device(device.Device):
         self.disk: Disk | None = None
         self.survives: tuple[Survives, int] = ("none", 0)
         for one in kept.values():
-            one.store._connection.set_commit_hook(self._commit)
+            sqlite.connection(one.store).set_commit_hook(self._commit)
 
     @staticmethod
     def new(slot: int, stores: Iterable[str], environment: Environment, *, on_disk: bool = False) -> "Device":

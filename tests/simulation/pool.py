@@ -15,6 +15,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 import apsw
+from tests.support import sqlite
 
 from lottisync.causality.vector_clock import Host
 from lottisync.daemon.stores import STORES
@@ -106,7 +107,7 @@ class Pool:
 
     def keeper(self, store: Store) -> Keeper:
         """The store's own connection if it is not of this pool, since it lies on a disk that may fail."""
-        return self._keepers.get(store.file, store._connection)
+        return self._keepers.get(store.file, sqlite.connection(store))
 
     def again(self, store: Store, mint: Mint) -> Store:
         """The same store after its program has died. What was not committed is gone, and the old object can no
@@ -124,7 +125,7 @@ class Pool:
         Store.create(where / f"{name}.sqlite", SCHEMAS[name], lambda: Host("0" * 16)).close()
         store = Store.open(where / f"{name}.sqlite", SCHEMAS[name], lambda: Host("0" * 16), detect="late")
         keeper = self._keepers[store.file] = connect(store.file)
-        for connection in (store._connection, keeper):
+        for connection in (sqlite.connection(store), keeper):
             connection.execute(f"pragma wal_autocheckpoint={CHECKPOINT_PAGES}").fetchall()
         return store
 
@@ -135,8 +136,8 @@ class Pool:
 
 def _around(store: Store, mint: Mint) -> Store:
     """Another store on the same connections."""
-    store._connection.set_commit_hook(None)
-    opened = Store(store.file, store.schema, store._connection, mint)
+    sqlite.connection(store).set_commit_hook(None)
+    opened = Store(store.file, store.schema, sqlite.connection(store), mint)
     opened._resting = store._resting
     return opened
 
@@ -173,7 +174,7 @@ def looking_through(store: Store) -> Iterator[Reader]:
 def _tables(name: str) -> tuple[str, ...]:
     where = Path(mkdtemp(dir=folder()))
     made = Store.create(where / f"{name}.sqlite", SCHEMAS[name], lambda: Host("0" * 16))
-    rows = made._connection.execute("select name from sqlite_schema where type = 'table'").fetchall()
+    rows = sqlite.connection(made).execute("select name from sqlite_schema where type = 'table'").fetchall()
     made.close()
     return tuple(str(table) for (table,) in rows)
 

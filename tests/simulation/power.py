@@ -13,6 +13,7 @@ from typing import Literal
 
 import apsw
 from tests.simulation.pool import SCHEMAS, Contents, Mint, blank, fill, folder
+from tests.support import sqlite
 from tests.support.fault_vfs import FaultVfs
 
 from lottisync.store.store import Store
@@ -40,14 +41,14 @@ class Disk:
         """A new store that holds just that."""
         (self._folder / f"{name}.sqlite").write_bytes(blank(name))
         store = self.open(name, mint)
-        fill(store._connection, contents)
+        fill(sqlite.connection(store), contents)
         self._vfs.begin()
         return store
 
     def open(self, name: str, mint: Mint) -> Store:
         file = self._folder / f"{name}.sqlite"
         store = Store.open(file, SCHEMAS[name], mint, vfs=self._name, detect="late")
-        store._connection.execute(f"pragma wal_autocheckpoint={CHECKPOINT_PAGES}").fetchall()
+        sqlite.connection(store).execute(f"pragma wal_autocheckpoint={CHECKPOINT_PAGES}").fetchall()
         self._stores.append(store)
         return store
 
@@ -78,6 +79,6 @@ class Disk:
     def close(self) -> None:
         for store in self._stores:
             with contextlib.suppress(apsw.Error):
-                store._connection.set_commit_hook(None)
+                sqlite.connection(store).set_commit_hook(None)
                 store.close()
         self._vfs.unregister()

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support import sqlite
 from tests.support.comparison import compare, compare_stores
 from tests.support.examples import examples
 from tests.support.stores import NOON, lacking, new_store, true_digest
@@ -38,7 +39,7 @@ def copy(sender: Store, receiver: Store) -> None:
 
 def tamper(store: Store, *ids: str, title: str = "Wine") -> None:
     for entity_id in ids:
-        store._connection.execute(
+        sqlite.connection(store).execute(
             "update journal_entities set serialized = ? where id = ?", (f'{{"title":"{title}"}}', entity_id)
         ).fetchall()
 
@@ -105,18 +106,18 @@ def test_mend_1_exactly_the_entities_that_differ(
 ) -> None:
     a, b = base
     for store in base:
-        store._connection.execute("savepoint tampering").fetchall()
+        sqlite.connection(store).execute("savepoint tampering").fetchall()
     try:
         tamper(a, *(f"t{at}" for at in here))
         tamper(b, *(f"t{at}" for at in there))
         for at in lost:
-            b._connection.execute("delete from journal_entities where id = ?", (f"t{at}",)).fetchall()
+            sqlite.connection(b).execute("delete from journal_entities where id = ?", (f"t{at}",)).fetchall()
         expected = {f"t{at}" for at in (here ^ there) | lost}
         assert compare_stores(a, b).ids == expected
         assert compare_stores(b, a).ids == expected
     finally:
         for store in base:
-            store._connection.execute("rollback to tampering; release tampering").fetchall()
+            sqlite.connection(store).execute("rollback to tampering; release tampering").fetchall()
 
 
 def test_mend_1_tombstones_do_not_count_and_quarantine_does(tmp_path: Path) -> None:
@@ -140,7 +141,7 @@ def test_mend_1_tombstones_do_not_count_and_quarantine_does(tmp_path: Path) -> N
 def test_mend_1_a_mark_that_hides_a_row_is_seen_through(tmp_path: Path) -> None:
     a, b = filled(tmp_path, 1, 5), new_store(tmp_path, 2)
     copy(a, b)
-    b._connection.execute("update journal_entities set clean_tombstone = 1 where id = 't3'").fetchall()
+    sqlite.connection(b).execute("update journal_entities set clean_tombstone = 1 where id = 't3'").fetchall()
     assert compare_stores(a, b).ids == set()
     with b.reading() as reader:
         assert Fingerprints(reader).damaged == ["t3"]
@@ -149,7 +150,7 @@ def test_mend_1_a_mark_that_hides_a_row_is_seen_through(tmp_path: Path) -> None:
 def test_mend_1_what_is_no_text_any_more_is_looked_at(tmp_path: Path) -> None:
     a, b = filled(tmp_path, 1, 5), new_store(tmp_path, 2)
     copy(a, b)
-    b._connection.execute(
+    sqlite.connection(b).execute(
         "update journal_entities set serialized = cast(x'7b22ff227d' as text) where id = 't3'"
     ).fetchall()
     assert compare_stores(a, b).ids == {"t3"}

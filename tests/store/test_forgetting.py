@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support import sqlite
 from tests.support.examples import examples
 from tests.support.stores import (
     NOON,
@@ -219,7 +220,7 @@ def test_forget_4_the_digest_stays_and_nothing_is_left(pair: tuple[Store, Store]
 def test_forget_3_a_mark_alone_does_not_make_a_tombstone(pair: tuple[Store, Store]) -> None:
     """Forgetting cannot be taken back: what a hand in an SQLite browser marked as gone stays."""
     a, _ = pair
-    a._connection.execute("update journal_entities set clean_tombstone = 1 where id = 'live'").fetchall()
+    sqlite.connection(a).execute("update journal_entities set clean_tombstone = 1 where id = 'live'").fetchall()
     assert purge(a) == 1
     assert ids(a) == ["live"]
 
@@ -313,7 +314,7 @@ def test_forget_12_a_tombstone_with_a_damaged_cell_holds_up_no_other(tmp_path: P
     for number in range(3):
         put(store, f"t{number}")
         delete(store, f"t{number}")
-    store._connection.execute(
+    sqlite.connection(store).execute(
         f"update journal_entities set {column} = cast(? as text) where id = 't1'", (held,)
     ).fetchall()
     with store.reading() as reader:
@@ -580,7 +581,7 @@ def test_forget_22_the_keys_of_a_store_are_in_order(tmp_path: Path) -> None:
 def test_forget_301_a_damaged_row_of_the_sender_takes_nothing_away(tmp_path: Path, column: str, held: str) -> None:
     """FORGET-301: under a damaged id, the receiver dropped the sound row that it had."""
     a, b = behind(tmp_path)
-    a._connection.execute(f"update journal_entities set {column} = ? where id = 'living'", (held,)).fetchall()
+    sqlite.connection(a).execute(f"update journal_entities set {column} = ? where id = 'living'", (held,)).fetchall()
     assert round_to(a, b) == (1, 0)
     assert ids(b) == ["living"]
 
@@ -589,7 +590,9 @@ def test_forget_301_a_row_that_has_no_id_any_more_ends_the_round(tmp_path: Path)
     """FORGET-301: which of the receiver's it was, nothing tells."""
     store = new_store(tmp_path)
     put(store, "living")
-    store._connection.execute("update journal_entities set id = cast(x'ff' as text), serialized = '{}'").fetchall()
+    sqlite.connection(store).execute(
+        "update journal_entities set id = cast(x'ff' as text), serialized = '{}'"
+    ).fetchall()
     with store.reading() as reader, pytest.raises(Damaged):
         forgetting.keys(reader)
 
@@ -601,7 +604,7 @@ def test_forget_301_a_damaged_row_of_the_receiver_is_not_revived(
     """FORGET-301: it could be read, so it was written again, as if it were sound."""
     a, b = behind(tmp_path)
     put(b, "mine")
-    b._connection.execute(
+    sqlite.connection(b).execute(
         f"update journal_entities set {column} = cast(? as text) where id = 'mine'", (held,)
     ).fetchall()
     assert round_to(a, b) == (1, 0)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support import sqlite
 from tests.support.examples import examples
 from tests.support.stores import NOON, copied, digest_of, every_version, greet, meet, new_store, send, true_digest
 
@@ -149,7 +150,7 @@ def test_store_957_a_damaged_row_stays_damaged_when_its_log_is_divided(
     """STORE-957: the division ended with an error, or gave the row a hash as if it were sound. It is mended later."""
     world = Rolled(tmp_path)
     sound, damaged = world.phone, copied(world.phone, tmp_path / "damaged.sqlite", 4)
-    damaged._connection.execute(
+    sqlite.connection(damaged).execute(
         f"update journal_entities set {column} = cast(? as text) where id = 't5'", (held,)
     ).fetchall()
     with damaged.reading() as reader:
@@ -174,7 +175,7 @@ def test_store_957_a_row_of_which_only_the_id_is_damaged_has_it_again_before_its
     """STORE-957, MEND-881: under the names of before, it could not be joined any more."""
     world = Rolled(tmp_path)
     sound, damaged = world.phone, copied(world.phone, tmp_path / "damaged.sqlite", 4)
-    damaged._connection.execute("update journal_entities set id = 'u5' where id = 't5'").fetchall()
+    sqlite.connection(damaged).execute("update journal_entities set id = 'u5' where id = 't5'").fetchall()
     node = node_at(sound, world.host, 2)
     for store in (sound, damaged):
         assert split(store, node)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import sqlite
 from tests.support.stores import NOON, new_store
 
 from lottisync.entities.entity import HIGH
@@ -28,7 +29,7 @@ def store(tmp_path: Path) -> Store:
 @pytest.mark.parametrize("column", COLUMNS)
 def test_store_945_text_that_is_not_utf_8_hides_nothing_beside_it(store: Store, column: str) -> None:
     """STORE-945, STORE-101, REL-D7: one such cell ended `task list`, `review`, undo and the greeting with an error."""
-    store._connection.execute(
+    sqlite.connection(store).execute(
         f"update journal_entities set {column} = cast(x'ff00' as text) where id = 't1'"
     ).fetchall()
     with store.reading() as reader:
@@ -51,7 +52,7 @@ def test_store_945_text_that_is_not_utf_8_hides_nothing_beside_it(store: Store, 
 
 def test_store_945_an_entry_of_the_index_without_its_row_hides_no_other(store: Store) -> None:
     """STORE-945: the row was taken away behind the store's back; the round went on with an id that is not valid."""
-    store._connection.execute("delete from journal_entities where id = 't1'").fetchall()
+    sqlite.connection(store).execute("delete from journal_entities where id = 't1'").fetchall()
     with store.reading() as reader:
         held = lookups.held_of(reader, dict.fromkeys(reader.knowledge(), 0))
     assert {ident for _, _, ident in held} == {"t2", "t3"}

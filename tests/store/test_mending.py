@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support import sqlite
 from tests.support.comparison import compare_stores, damaged, meet, repair
 from tests.support.examples import examples
 from tests.support.stores import NOON, digest_of, dump, new_store, send, true_digest, with_chains
@@ -54,7 +55,7 @@ def mend(store: Store, entity: Entity) -> int:
 
 
 def sql(store: Store, text: str, *bindings: str) -> None:
-    store._connection.execute(text, bindings).fetchall()
+    sqlite.connection(store).execute(text, bindings).fetchall()
 
 
 def faults(store: Store) -> list[str]:

@@ -7,6 +7,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
+from tests.support import sqlite
 from tests.support.stores import NOON, digest_of, dump, lacking, new_store, send
 
 from lottisync.causality.vector_clock import Host
@@ -231,5 +232,5 @@ def test_store_20_check_finds_what_was_changed_in_quarantine_by_hand(tmp_path: P
     ):
         store = new_store(tmp_path, number)
         take(store, bad({A: 1}))
-        store._connection.execute(change).fetchall()
+        sqlite.connection(store).execute(change).fetchall()
         assert any(found in text for text in faults(store)), change

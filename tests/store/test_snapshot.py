@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tests.support import sqlite
 from tests.support.stores import NOON, new_store
 
 from lottisync.causality.vector_clock import Host
@@ -33,9 +34,9 @@ def steps(folder: Path, hosts: int) -> int:
         return False
 
     snapshot = store.snapshot()
-    snapshot._connection.set_progress_handler(count, STEP)
+    sqlite.connection(snapshot).set_progress_handler(count, STEP)
     found = list(snapshot.versions(snapshot.lacking(invented, [])))
-    snapshot._connection.set_progress_handler(None)
+    sqlite.connection(snapshot).set_progress_handler(None)
     snapshot.close()
     store.close()
     assert [made.id for made in found] == ["t1"]

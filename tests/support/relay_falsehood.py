@@ -87,12 +87,12 @@ def falsehood(how: str, visitor: Visitor, chance: random.Random) -> Publication:
 def sealed(visitor: Visitor, kind: Kind, say: Callable[[Name], Said]) -> Publication:
     """Sealed by a member in its own lane, behind all that lies there. It writes nothing down."""
     visitor.roster()
-    lane, now = visitor.participant._publishing.lane, visitor.member.now
+    lane, now = visitor.participant.publishing.lane, visitor.member.now
     lane.begin(now)
     channel = CHANNEL[kind] + (".99" if kind is Kind.FRAME else "")
     there = [one.number for one in visitor.relay.messages if (one.lane, one.channel) == (lane.id, channel)]
     name = Name(lane.id, channel, max(there, default=0) + 1)
-    epoch = None if kind is Kind.KEYS else visitor.participant._keyring.sealing(now)
+    epoch = None if kind is Kind.KEYS else visitor.participant.keyring.sealing(now)
     return lane.sealed_as(kind, name, FIRST, epoch, *say(name))
 
 

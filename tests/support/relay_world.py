@@ -208,14 +208,14 @@ class World:
     def usurp(self, at: int, whose: int) -> None:
         """A member that lies: it seals what is nothing, in the lane of another that has spoken there."""
         visitor, other = self.visitors[at], self.visitors[whose]
-        taken = {name.lane for name in self.relay.messages if name.lane == other.participant._publishing.lane.id}
+        taken = {name.lane for name in self.relay.messages if name.lane == other.participant.publishing.lane.id}
         if at == whose or not taken:
             return
         self.count["usurped"] += 1
         last = max((n.number for n in self.relay.messages if n.lane in taken and n.channel == "log"), default=0)
         name = Name(taken.pop(), "log", last + 1_000)
-        epoch = visitor.participant._keyring.sealing(visitor.member.now)
-        lane = visitor.participant._publishing.lane
+        epoch = visitor.participant.keyring.sealing(visitor.member.now)
+        lane = visitor.participant.publishing.lane
         self.relay.put(*lane.sealed_as(Kind.ENVELOPE, name, bytes(32), epoch, self.chance.randbytes(40)))
 
     def trusted(self, member: Member) -> set[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.support import sqlite
 from tests.support.command_line import BOUND_SECONDS, eventually, run_here, run_line, started, unversioned
 from tests.support.daemons import daemon
 from tests.support.rounds import send
@@ -253,7 +254,7 @@ class Tour:
     def damage(self) -> None:
         self.call("check")
         home = TaskHome.open(self.laptop)
-        home.journal._connection.execute(
+        sqlite.connection(home.journal).execute(
             "update journal_entities set serialized = replace(serialized, 'rye', 'wheat') where serialized like '%rye%'"
         )
         home.close()

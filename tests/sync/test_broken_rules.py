@@ -6,6 +6,7 @@ from pathlib import Path
 import anyio
 import msgspec
 import pytest
+from tests.support import sqlite
 from tests.support.household import Cable, Member, in_step, meet, until
 from tests.support.messages import SUMMARY
 from tests.support.script import kinds, last_word, round_of, speaking, wanting, written
@@ -68,7 +69,7 @@ async def test_sync_5_a_store_that_was_restored_under_a_running_connection_recov
     a.put("t1", "Milk")
     await meet(a, b)
     backup = Store.create(tmp_path / "backup.sqlite", JOURNAL, b.environment.new_host)
-    with backup._connection.backup("main", b.stores["journal"]._connection, "main") as running:
+    with sqlite.connection(backup).backup("main", sqlite.connection(b.stores["journal"]), "main") as running:
         running.step()
     a.put("t2", "Bread")
     await meet(a, b)
@@ -77,7 +78,7 @@ async def test_sync_5_a_store_that_was_restored_under_a_running_connection_recov
 
     async def work(one: Connection, other: Connection) -> None:
         await until(lambda: one.peer_boot and other.peer_boot, "the greetings")
-        with b.stores["journal"]._connection.backup("main", backup._connection, "main") as running:
+        with sqlite.connection(b.stores["journal"]).backup("main", sqlite.connection(backup), "main") as running:
             running.step()
         assert b.title("t2") is None
         a.put("t3", "Soap")
@@ -251,7 +252,7 @@ async def test_sync_81_what_the_store_cannot_hold_ends_one_connection_with_a_wor
     await meet(a, b)
     a.put("t", "a" * 100_000)
     before = b.state()
-    disk = b.stores["journal"]._connection
+    disk = sqlite.connection(b.stores["journal"])
     disk.pragma("max_page_count", disk.pragma("page_count"))
     cable = await speaking(b, a, round_of(a, b, [written(a, "t")]))
     assert last_word(cable).code == "failed"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from tests.support import sqlite
 from tests.support.household import Cable, Member, household, in_step, meet, quiet, until
 from tests.support.messages import hello
 from tests.support.script import kinds, round_of, speaking, wanting, written
@@ -171,7 +172,7 @@ async def test_mend_26_a_damaged_row_is_not_sent_and_all_the_rest_is(members: li
     await meet(a, b)
     for number in range(3):
         a.put(f"t{number}", f"Milk {number}")
-    a.stores["journal"]._connection.execute(f"update journal_entities set {damage} where id = 't1'")
+    sqlite.connection(a.stores["journal"]).execute(f"update journal_entities set {damage} where id = 't1'")
     cable = await meet(a, b, done=lambda: b.knowledge() == a.knowledge())
     assert cable.versions() == ["t0", "t2"]
     assert "Close" not in kinds(cable.said(0))

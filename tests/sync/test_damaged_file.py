@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import NoReturn
 
 import pytest
+from tests.support import sqlite
 from tests.support.engines import engine_of, introduce, running
 from tests.support.household import Member, until
 
@@ -26,14 +27,16 @@ def anyio_backend() -> str:
 def overwrite_rows(member: Member) -> None:
     """Garbage in the middle of the file, where the rows lie; and no page of it is in memory."""
     store = member.stores["journal"]
-    store._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
-    ((root,),) = store._connection.execute(
-        "select rootpage from sqlite_schema where name = 'journal_entities'"
-    ).fetchall()
+    sqlite.connection(store).execute("pragma wal_checkpoint(truncate)").fetchall()
+    ((root,),) = (
+        sqlite.connection(store)
+        .execute("select rootpage from sqlite_schema where name = 'journal_entities'")
+        .fetchall()
+    )
     with store.file.open("r+b") as file:
         file.seek((int(str(root)) - 1) * 8192)
         file.write(b"\x99" * 8192)
-    store._connection.execute("pragma shrink_memory").fetchall()
+    sqlite.connection(store).execute("pragma shrink_memory").fetchall()
 
 
 async def test_rel_d7_a_corrupt_page_is_reported_once_and_the_other_stores_sync(members: list[Member]) -> None:

@@ -429,8 +429,8 @@ async def test_net_51_a_peer_that_hangs_up_has_not_been_refused(members: list[Me
         for _ in range(3):
             async with await anyio.connect_tcp(HERE, first.port) as other:
                 await other.send(said)
-                await until(lambda: first._reception.unproved)
-            await until(lambda: not first._reception.unproved)
+                await until(lambda: first.reception.unproved)
+            await until(lambda: not first.reception.unproved)
         assert a.reports == []
 
 
@@ -639,7 +639,7 @@ async def test_net_6_an_unfinished_handshake_is_dropped_and_others_are_served(
             await until(lambda: in_step(a, b))
         with anyio.fail_after(BOUND_SECONDS), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
             await silent.receive()
-        assert first._reception.unproved == 0
+        assert first.reception.unproved == 0
 
 
 async def test_sync_886_what_was_refused_is_in_status_without_another_change(members: list[Member]) -> None:

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.support import sqlite
 from tests.support.household import Member, household
 from tests.support.messages import EVERY, hello
 
@@ -138,7 +139,7 @@ def test_sync_26_a_change_is_one_frame_one_transaction_and_one_word_back(pair: l
     a.put("t", "Milk")
     first.local_change()
     commits: list[str] = []
-    stores = {name: store._connection for name, store in b.stores.items()}
+    stores = {name: sqlite.connection(store) for name, store in b.stores.items()}
 
     def committed(name: str) -> bool:
         commits.append(name)

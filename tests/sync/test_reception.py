@@ -73,7 +73,7 @@ async def test_rel_d4_one_stranger_that_holds_connections_keeps_no_device_from_l
     a, b = members
     first, second = engine_of(a), engine_of(b)
     async with running(first), stranger(first.port, "127.0.0.2"):
-        await until(lambda: first._reception.unproved == EACH)
+        await until(lambda: first.reception.unproved == EACH)
         introduce(b, a, first.port)
         async with running(second):
             await until(lambda: in_step(a, b))
@@ -88,7 +88,7 @@ async def test_rel_d4_many_strangers_leave_places_for_addresses_that_are_known(m
     async with running(first), contextlib.AsyncExitStack() as strangers:
         for number in range(2, 2 + SLOTS // EACH + 1):
             await strangers.enter_async_context(stranger(first.port, f"127.0.0.{number}", 2 * EACH))
-        await until(lambda: first._reception.unproved == SLOTS - KEPT)
+        await until(lambda: first.reception.unproved == SLOTS - KEPT)
         introduce(b, a, first.port)
         async with running(second):
             await until(lambda: in_step(a, b))
@@ -132,7 +132,7 @@ async def test_rel_d5_a_paired_device_that_says_nothing_gets_a_few_connections(t
         for _ in range(3 * EACH_DEVICE):
             tasks.start_soon(hold)
             await anyio.sleep(0.02)
-        await until(lambda: open_ones == first._reception.connections(b.device) == EACH_DEVICE)
+        await until(lambda: open_ones == first.reception.connections(b.device) == EACH_DEVICE)
         introduce(c, a, first.port)
         async with running(third):
             await until(lambda: in_step(a, c))
@@ -157,7 +157,7 @@ async def test_net_53_a_paired_device_that_does_not_greet_is_named(
     async with running(first):
         async with await silent(first, b, a):
             pass
-        await until(lambda: first._reception.connections(b.device) == 0)
+        await until(lambda: first.reception.connections(b.device) == 0)
         assert not first.peers[b.device].refusals
         async with await silent(first, b, a) as stream:
             with contextlib.suppress(*GONE):
@@ -218,7 +218,7 @@ async def test_net_3_recorded_traffic_that_is_sent_again_gets_nothing(members: l
                 with contextlib.suppress(*GONE), anyio.fail_after(2 * tls.HANDSHAKE_SECONDS):
                     while True:
                         answer += await again.receive()
-            assert first._reception.connections(b.device) == 0
+            assert first.reception.connections(b.device) == 0
         await until(lambda: any(code == "refused" for code, _ in a.reports[served:]))
         assert a.state() == before
 

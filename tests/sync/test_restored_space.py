@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.support import sqlite
 from tests.support.household import Member, in_step, meet
 
 from lottisync.device.membership import bind_hosts
@@ -21,7 +22,7 @@ def anyio_backend() -> str:
 
 def back_up(member: Member) -> Path:
     file = member.folder / "space.sqlite"
-    member.stores["space"]._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+    sqlite.connection(member.stores["space"]).execute("pragma wal_checkpoint(truncate)").fetchall()
     return Path(shutil.copy(file, file.with_suffix(".backup")))
 
 

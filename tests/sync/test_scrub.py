@@ -4,6 +4,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from tests.support import sqlite
 from tests.support.household import inline
 from tests.support.stores import NOON, dump, new_store
 from trio.testing import MockClock
@@ -31,7 +32,7 @@ def filled(folder: Path, count: int) -> Store:
 
 def damage(store: Store, *ids: str) -> None:
     for ident in ids:
-        store._connection.execute(
+        sqlite.connection(store).execute(
             "update journal_entities set serialized = replace(serialized, 'Milk', 'Beer') where id = ?", (ident,)
         ).fetchall()
 
@@ -74,7 +75,7 @@ async def test_store_28_a_pass_finds_it_tells_it_once_and_forgets_it_when_it_is_
         assert reports[0][1] == "journal: t0 is not what was stored"
         assert scrub.damaged() == ["journal/t0", f"journal/{last}"]
         assert dump(store) == before
-        store._connection.execute(
+        sqlite.connection(store).execute(
             "update journal_entities set serialized = replace(serialized, 'Beer', 'Milk')"
         ).fetchall()
         await anyio.sleep(2 * pass_seconds)
@@ -101,7 +102,9 @@ async def test_store_28_it_keeps_still_while_a_round_comes_in(tmp_path: Path) ->
 async def test_store_660_an_id_that_is_no_text_ends_no_pass(tmp_path: Path) -> None:
     """STORE-660, STORE-101, REL-D7: the sum at the end of a pass read every id as text, and the daemon ended."""
     store = filled(tmp_path, 3)
-    store._connection.execute("update journal_entities set id = cast(x'ff00' as text) where id = 't1'").fetchall()
+    sqlite.connection(store).execute(
+        "update journal_entities set id = cast(x'ff00' as text) where id = 't1'"
+    ).fetchall()
     reports: list[tuple[str, str]] = []
     scrub = Scrub(
         {"journal": store},

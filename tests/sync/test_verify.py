@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
-from tests.support import rounds
+from tests.support import rounds, sqlite
 from tests.support.engines import connected, engine_of, faults, introduce, running
 from tests.support.holder import Holder
 from tests.support.household import Member, in_step, until
@@ -46,7 +46,7 @@ def sql(member: Member, text: str) -> None:
     """A hand in an SQLite browser."""
     store = member.stores["journal"]
     with store._turn:
-        store._connection.execute(text).fetchall()
+        sqlite.connection(store).execute(text).fetchall()
 
 
 def outcome(member: Member, bell: str) -> dict[str, Request]:

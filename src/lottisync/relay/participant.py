@@ -43,11 +43,11 @@ class Participant:
         self._board = Board()
         self._circle = Circle(device)
         self._circle.announce(now)
-        self._keyring = Keyring(device, self._circle, chance)
+        self.keyring = Keyring(device, self._circle, chance)
         lane = Lane(device, space, incarnation, chance)
-        self._receiving = Receiving(device, space, lane, self._circle, self._keyring, self._board)
-        self._publishing = Publishing(
-            device, space, lane, self._circle, self._keyring, self._board, self._receiving, chance
+        self._receiving = Receiving(device, space, lane, self._circle, self.keyring, self._board)
+        self.publishing = Publishing(
+            device, space, lane, self._circle, self.keyring, self._board, self._receiving, chance
         )
 
     def show(self, names: Iterable[Name], now: int, *, replaced: Set[Name] = frozenset()) -> None:
@@ -76,15 +76,15 @@ class Participant:
         self._circle.load()
         self._device.bind_hosts(now)
         self._receiving.settle(now)
-        return self._publishing.next(now, leaving=leaving)
+        return self.publishing.next(now, leaving=leaving)
 
     def acknowledged(self, name: Name, now: int) -> None:
         """The relay has said that it holds this message."""
-        self._publishing.acknowledged(name, now)
+        self.publishing.acknowledged(name, now)
 
     def purges(self, now: int) -> list[Purge]:
         """What may be deleted, all of it this device's own."""
-        return [] if self.wanted() is not None else self._publishing.purges(now)
+        return [] if self.wanted() is not None else self.publishing.purges(now)
 
     def purged(self, purge: Purge) -> None:
         """The relay has deleted it."""
@@ -102,7 +102,7 @@ class Participant:
 
     def close(self) -> None:
         """Let go of the stores."""
-        self._publishing.close()
+        self.publishing.close()
 
 
 def _enter(device: Device, space: bytes, now: int) -> None:

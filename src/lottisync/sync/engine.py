@@ -111,7 +111,7 @@ class Engine:
             self._usable, self._record, call, clock=clock, where=lambda device: self.meeting.addresses(device)
         )
         self._incidents = Incidents(self._peers, report=report, changed=status)
-        self._reception = Reception(report, self._incidents.too_many)
+        self.reception = Reception(report, self._incidents.too_many)
         self._connections = Connections(
             device.id,
             self.peers,
@@ -208,7 +208,7 @@ class Engine:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 self._begin_meeting()
-                tasks.start_soon(welcome, listener, self._accept, self._reception.no_connection)
+                tasks.start_soon(welcome, listener, self._accept, self.reception.no_connection)
                 tasks.start_soon(self._commits.watch, bell)
                 tasks.start_soon(self.scrub.run)
                 tasks.start_soon(self._verification.run)
@@ -247,7 +247,7 @@ class Engine:
 
     async def _load_roster(self) -> None:
         trusted, hosts = await self._trust.load()
-        self._reception.know(hosts)
+        self.reception.know(hosts)
         if self._trust.renamed is not None:
             name = self._trust.renamed
             self._report("renamed", f"another device has this one's name: this one is called {name} now")
@@ -318,7 +318,7 @@ class Engine:
     # -- accepting
 
     async def _accept(self, raw: SocketStream) -> None:
-        await self._reception.receive(raw, self._trust.serve_context, self._serve)
+        await self.reception.receive(raw, self._trust.serve_context, self._serve)
 
     async def _serve(self, stream: TLSStream, device: str) -> None:
         if device not in self.peers:
@@ -399,7 +399,7 @@ class Engine:
         is_news = not self._peers.states[device].connected  # both may have dialled, and one connection takes over
         self._peers.connected(device, connection.status, address)
         if address is not None:
-            self._reception.met(address.host)
+            self.reception.met(address.host)
             self._tasks.start_soon(self._record.reached, device, address)
         else:
             self._tasks.start_soon(self._record.connected, device)
