@@ -219,7 +219,7 @@ class Deeper(Loop):
     """The same, for longer."""
 
 
-Deeper.TestCase.settings = examples(100, stateful_step_count=30, suppress_health_check=list(HealthCheck))
+Deeper.TestCase.settings = examples(20, stateful_step_count=30, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.deep

@@ -125,7 +125,7 @@ def test_nothing_is_lost_and_nothing_wakes_for_nothing(events: list[str]) -> Non
 
 
 @pytest.mark.deep
-@examples(400)
+@examples(80)
 @given(histories)
 def test_nothing_is_lost_in_many_histories(events: list[str]) -> None:
     lived(events)

@@ -183,5 +183,5 @@ def test_rev_462_no_verdict_lands_on_anything_but_what_was_shown() -> None:
     """REV-462"""
     run_state_machine_as_test(
         Reviewing,
-        settings=examples(6, stateful_step_count=30, suppress_health_check=list(HealthCheck)),
+        settings=examples(2, stateful_step_count=30, suppress_health_check=list(HealthCheck)),
     )

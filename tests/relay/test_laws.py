@@ -157,7 +157,7 @@ def test_relay_900_keys_are_said_again_in_a_new_lane(paired: Path) -> None:
 
 
 @pytest.mark.deep
-@examples(300, suppress_health_check=SLOW)
+@examples(60, suppress_health_check=SLOW)
 @given(history=histories(STEPS | LOSSES | REVOCATION | MALICE))
 def test_relay_1_many_histories(paired: Path, history: History) -> None:
     """RELAY-1"""
