@@ -95,7 +95,7 @@ def test_agent71_a_beginning_moves_at_most_once_in_a_quarter_of_the_room(sizes: 
 def test_agent70_a_rate_stays_within_reason(asked: int, counted: int) -> None:
     """AGENT-70"""
     rate = budget.corrected(asked, counted)
-    assert budget.LEAST_RATE <= rate <= budget.MOST_RATE
+    assert budget.LEAST_RATE <= rate <= budget.MAX_RATE
     assert budget.rate_of({"m": rate}, "m") == rate
     assert budget.rate_of({"m": rate}, "another") == budget.rate_of("nonsense", "m") == budget.USUAL_RATE
 
@@ -376,7 +376,7 @@ def test_context_tokens_change_how_much_the_context_holds(laptop: Device) -> Non
     assert list(entries) == sorted(entries)
     assert entries[0] * 2 < entries[2], "three times the tokens"
     assert list(sizes) == sorted(sizes)
-    assert sizes[-1] <= budget.MOST_OPENING
+    assert sizes[-1] <= budget.MAX_OPENING
 
 
 @pytest.mark.parametrize("writes", [MAX_LISTED + 100, pytest.param(5_000, marks=pytest.mark.deep)])
@@ -425,5 +425,5 @@ def test_agent64_agent71_any_task_wakes_its_agent_and_the_message_begins_as_befo
         assert second.startswith(first[:end])
     model = ScriptedModel(say())
     desk.wake(ident, model, turn="2")
-    assert len(opening(model.asked[0]).encode()) <= budget.MOST_OPENING
+    assert len(opening(model.asked[0]).encode()) <= budget.MAX_OPENING
     assert desk.state(ident).consecutive_failure_count == 0

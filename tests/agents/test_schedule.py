@@ -11,7 +11,7 @@ from lottisync.agents.schedule import (
     HOUR,
     MAX_BACKOFF,
     MAX_UNDER_WAY,
-    WAKES_AN_HOUR,
+    WAKES_PER_HOUR,
     Cause,
     Readiness,
     Start,
@@ -47,7 +47,7 @@ def standing(*causes: Cause, **fields: object) -> Readiness:
 def test_a_change_waits_for_its_batch_the_cool_down_the_backoff_and_the_hour() -> None:
     """AGENT-27, AGENT-28, AGENT-29, AGENT-306, S3-89, S3-90"""
     change = Cause(CHANGE, T + BATCH)
-    full = tuple(T - HOUR + 1_000 * n for n in range(1, WAKES_AN_HOUR + 1))
+    full = tuple(T - HOUR + 1_000 * n for n in range(1, WAKES_PER_HOUR + 1))
     assert moment(standing(change)) == T + BATCH
     assert moment(standing(change, last_end=T - 10)) == T - 10 + COOL_DOWN
     assert moment(standing(change, last_end=T - COOL_DOWN)) == T + BATCH
@@ -61,7 +61,7 @@ def test_a_change_waits_for_its_batch_the_cool_down_the_backoff_and_the_hour() -
 def test_what_is_urgent_waits_for_a_backoff_only() -> None:
     """AGENT-28"""
     killed = Cause(KILLED, 0, urgent=True)
-    assert moment(standing(killed, last_end=T, starts=(T,) * WAKES_AN_HOUR)) == T
+    assert moment(standing(killed, last_end=T, starts=(T,) * WAKES_PER_HOUR)) == T
     assert moment(standing(killed, not_before=T + 7)) == T + 7
 
 
@@ -134,7 +134,7 @@ def test_no_plan_breaks_a_rule(everyone: list[Readiness]) -> None:
         assert not each.awake
         assert each.not_before <= T
         calm = each.last_end is None or each.last_end + COOL_DOWN <= T
-        room = sum(at > T - HOUR for at in each.starts) < WAKES_AN_HOUR
+        room = sum(at > T - HOUR for at in each.starts) < WAKES_PER_HOUR
         assert any(
             cause.trigger == start.trigger and cause.at <= T and (cause.urgent or (calm and room))
             for cause in each.causes

@@ -26,7 +26,7 @@ from lottisync.protocol import message as m
 from lottisync.protocol.framing import MAX_FRAME, FrameBuffer, frame
 from lottisync.store import fork
 from lottisync.store.fingerprint import BYTES, FAN
-from lottisync.sync.allowance import COMPARISONS_AN_HOUR
+from lottisync.sync.allowance import MAX_COMPARISONS_PER_HOUR
 from lottisync.sync.exchange import MAX_FORKS_ON_TRUST
 from lottisync.sync.handshake import dial
 from lottisync.sync.off_loop import in_thread
@@ -35,7 +35,7 @@ from lottisync.sync.trust import Trust
 COMPARISONS = 300
 HOSTS = 10_000
 FORKS, AT_ONCE = 1_500, 100
-LINES_A_MINUTE = 20
+MAX_LINES_PER_MINUTE = 20
 pytestmark = [pytest.mark.deep, pytest.mark.anyio]
 
 
@@ -205,10 +205,10 @@ async def test_rel_d9_comparisons_without_end_are_refused_and_the_honest_device_
                 refused.append(len(found))
                 await in_step(victim, honest, f"comparisons {number}")
             await gone(one, liar, number + 1)
-        assert sum(refused) >= 2 * COMPARISONS - COMPARISONS_AN_HOUR, refused
+        assert sum(refused) >= 2 * COMPARISONS - MAX_COMPARISONS_PER_HOUR, refused
         assert refused[1] >= COMPARISONS - 1, refused
         told = [event for event in one.events if "too often" in event["text"]]
-        assert 1 <= len(told) <= LINES_A_MINUTE, told
+        assert 1 <= len(told) <= MAX_LINES_PER_MINUTE, told
         async with lying(liar, port) as peer:
             begin = m.Begin(7, "journal", {}, {}, behind=False, count=0)
             await peer.say(begin, begin)
@@ -268,4 +268,4 @@ async def test_sync_77_invented_forks_are_taken_up_to_a_limit(three: list[Path])
         await in_step(victim, honest, "after the forks")
         assert run_here("check", home=victim).code == run_here("check", home=honest).code == 0
         told = [event for event in one.events if "of which nothing is here are too many" in event["text"]]
-        assert 1 <= len(told) <= LINES_A_MINUTE, told
+        assert 1 <= len(told) <= MAX_LINES_PER_MINUTE, told

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.support.household import Member
 
 from lottisync.device.addresses import (
-    MOST_GIVEN,
-    MOST_WAYS,
+    MAX_GIVEN,
+    MAX_WAYS,
     Reach,
     give,
     read_reach,
@@ -88,7 +88,7 @@ def test_meet_5_an_address_is_added_and_taken_away_by_hand(member: Member) -> No
 
 
 def test_meet_5_a_person_cannot_add_without_end(member: Member) -> None:
-    for number in range(MOST_GIVEN):
+    for number in range(MAX_GIVEN):
         give(member.stores["space"], member.device, Address("192.0.2.7", number + 1), member.now)
     with pytest.raises(Problem, match="at most 8 addresses"):
         give(member.stores["space"], member.device, LAN, member.now)
@@ -135,7 +135,7 @@ def test_meet_237_of_a_record_without_end_no_more_is_used_than_the_limit(
 ) -> None:
     put(member, make([f"tcp://192.0.2.7:{port}" for port in range(1, 400)]))
     known = reach(member.stores["space"])[member.device]
-    assert len(known.addresses) + len(known.given) in (MOST_WAYS, MOST_GIVEN)
+    assert len(known.addresses) + len(known.given) in (MAX_WAYS, MAX_GIVEN)
 
 
 def test_meet_234_a_way_of_a_kind_that_is_not_known_is_kept_and_passed_over(member: Member) -> None:

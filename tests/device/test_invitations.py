@@ -13,7 +13,7 @@ from lottisync.device import invitation_server, invitations
 from lottisync.device.clock import MACHINE, Environment
 from lottisync.device.home import Home
 from lottisync.device.invitation_server import InvitationServer
-from lottisync.device.invitations import MOST_ENDED, MOST_OPEN, REMEMBERED_MS, Given
+from lottisync.device.invitations import MAX_ENDED, MAX_OPEN, REMEMBERED_MS, Given
 from lottisync.device.pairing import admit, own_side
 from lottisync.identity.pairing import Paired
 from lottisync.identity.pairing_message import PairingError
@@ -205,17 +205,17 @@ async def test_meet_242_a_port_that_is_taken_is_said_and_tried_again(
 
 
 def test_meet_27_few_are_open_and_few_that_ended_are_kept(inviting: Inviting) -> None:
-    for _ in range(MOST_OPEN):
+    for _ in range(MAX_OPEN):
         inviting.give_out()
     with pytest.raises(Problem, match="8 invitations are open"):
         inviting.give_out()
     inviting.now += 15 * MINUTE
-    for _ in range(MOST_OPEN):
+    for _ in range(MAX_OPEN):
         inviting.give_out()
     inviting.now += 15 * MINUTE
     inviting.give_out()
     kept = invitations.given_out(inviting.laptop.space, inviting.now)
-    assert [each.state_at(inviting.now) for each in kept] == ["expired"] * MOST_ENDED + ["open"]
+    assert [each.state_at(inviting.now) for each in kept] == ["expired"] * MAX_ENDED + ["open"]
 
 
 def test_meet_24_what_is_printed_holds_no_secret(inviting: Inviting) -> None:

@@ -30,7 +30,7 @@ def anyio_backend() -> str:
 @given(st.lists(st.tuples(HOSTS, st.booleans()), max_size=60))
 def test_net_22_no_address_takes_more_than_its_share_and_the_known_find_a_place(calls: list[tuple[str, bool]]) -> None:
     """NET-22, NET-40, REL-D4"""
-    slots = Slots(most=12, each=3, kept=4)
+    slots = Slots(limit=12, each=3, kept=4)
     taken: list[tuple[str, bool]] = []
     for host, known in calls:
         share = (host if known else network_of(host), known)

@@ -116,7 +116,7 @@ def test_relay_892_a_relay_that_loses_everything_again_and_again_is_filled_once_
     three: tuple[Relay, Visitor, Visitor, Visitor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """RELAY-892: whatever is started again; and a revocation is answered at once."""
-    monkeypatch.setattr(snapshot_out, "SNAPSHOTS_A_DAY", 3)
+    monkeypatch.setattr(snapshot_out, "MAX_SNAPSHOTS_PER_DAY", 3)
     relay, laptop, phone, tablet = three
     write(laptop, 5)
     for _ in range(8):

@@ -12,7 +12,7 @@ from tests.support.stores import new_store
 from lottisync.entities.entity import HIGH
 from lottisync.protocol import message as m
 from lottisync.store.fingerprint import BYTES, FAN
-from lottisync.sync.allowance import COMPARISONS_AN_HOUR, HOUR, Allowance
+from lottisync.sync.allowance import HOUR, MAX_COMPARISONS_PER_HOUR, Allowance
 from lottisync.sync.event import AskedTooOften, ComparisonRefused, OverAllowance
 from lottisync.sync.exchange import Exchange
 from lottisync.sync.local_state import own_summary
@@ -57,7 +57,7 @@ def test_mend_27_a_peer_that_begins_comparisons_without_end_is_refused_and_the_s
     allowance = Allowance()
     exchange = met(a, allowance)
     exchange.comparisons.leads = False
-    said = compared(a, exchange, COMPARISONS_AN_HOUR)
+    said = compared(a, exchange, MAX_COMPARISONS_PER_HOUR)
     assert refusals(said) == []
     (reason,) = refusals(compared(a, exchange, 1))
     assert "too often" in reason

@@ -11,7 +11,7 @@ from lottisync.sync.dial_plan import (
     LIKELY,
     LONGEST_PAUSE_SECONDS,
     LONGEST_UNLIKELY_PAUSE_SECONDS,
-    MOST_OF_A_SOURCE,
+    MAX_OF_A_SOURCE,
     STAGGER_SECONDS,
     Failure,
     Known,
@@ -53,7 +53,7 @@ def test_meet_11_two_attempts_that_are_due_begin_a_tenth_of_a_second_apart(known
 @given(knowns)
 def test_meet_11_no_source_gets_more_than_its_share(known: list[Known]) -> None:
     taken = in_turn(known)
-    assert all(sum(each.source is s for each in taken) <= most for s, most in MOST_OF_A_SOURCE.items())
+    assert all(sum(each.source is s for each in taken) <= most for s, most in MAX_OF_A_SOURCE.items())
 
 
 def test_meet_11_a_source_full_of_dead_addresses_does_not_hold_up_the_others() -> None:

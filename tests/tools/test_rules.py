@@ -14,7 +14,7 @@ def with_several_musts(text: str) -> set[str]:
     return {rule for rule, sentence in ROW.findall(text) if len(MUST.findall(sentence)) > 1}
 
 
-MOST_CLAUSES = 3
+MAX_CLAUSES = 3
 """The requirement, what follows from it, and what it is for. What says more holds several requirements."""
 _ASIDE = re.compile(r"`[^`]*`|\([^)]*\)")
 
@@ -24,7 +24,7 @@ def long_winded(text: str) -> set[str]:
     found = set()
     for rule, row in ROW.findall(text):
         sentence = _ASIDE.sub("x", row.split(" | ")[0]).strip(" |")
-        if len([clause for clause in re.split(r"[.;]\s", sentence) if clause.strip()]) > MOST_CLAUSES:
+        if len([clause for clause in re.split(r"[.;]\s", sentence) if clause.strip()]) > MAX_CLAUSES:
             found.add(rule)
     return found
 

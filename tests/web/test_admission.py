@@ -14,7 +14,7 @@ from tests.web.visitor import TASK, Visitor
 
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
-from lottisync.web.admission import COOKIE_MILLIS, MOST_BROWSERS, OFFER_MILLIS, RENEW_MILLIS, Network
+from lottisync.web.admission import COOKIE_MILLIS, MAX_BROWSERS, OFFER_MILLIS, RENEW_MILLIS, Network
 from lottisync.web.application import application
 from lottisync.web.live import Streams
 
@@ -220,11 +220,11 @@ def test_web_630_a_name_that_fits_no_browser_or_several_removes_none(phone: Phon
 
 def test_web_632_the_browser_seen_longest_ago_makes_room(phone: Phone) -> None:
     start = phone.visitor.now()
-    for number in range(MOST_BROWSERS + 1):
+    for number in range(MAX_BROWSERS + 1):
         phone.visitor.now = lambda number=number: start + number * 120_000  # type: ignore[misc]
         Phone(phone.visitor).let_in(f"phone {number}")
     names = [one.name for one in phone.visitor.browsers.all()]
-    assert len(names) == MOST_BROWSERS
+    assert len(names) == MAX_BROWSERS
     assert "phone 0" not in names
 
 

@@ -12,7 +12,7 @@ from tests.web.visitor import ITEM, PORT, TASK, Visitor
 from lottisync.journal import tasks
 from lottisync.review.precedence import PERSON
 from lottisync.web import gate
-from lottisync.web.access import MOST_SESSIONS, SESSION_MILLIS, Access, read_door
+from lottisync.web.access import MAX_SESSIONS, SESSION_MILLIS, Access, read_door
 from lottisync.web.application import application
 
 
@@ -210,12 +210,12 @@ def test_web_72_a_session_ends_when_its_browser_leaves(visitor: Visitor) -> None
 
 def test_web_73_the_session_used_longest_ago_makes_room(visitor: Visitor) -> None:
     clients, start = [visitor.client], visitor.now()
-    for number in range(MOST_SESSIONS):
+    for number in range(MAX_SESSIONS):
         visitor.now = lambda number=number: start + 1 + number  # type: ignore[misc]
         visitor.client = visitor.stranger()
         clients.append(visitor.client)
         visitor.enter()
-    assert [client.get("/inbox").status_code for client in clients] == [401, *[200] * MOST_SESSIONS]
+    assert [client.get("/inbox").status_code for client in clients] == [401, *[200] * MAX_SESSIONS]
 
 
 def test_web_8_nothing_happens_on_get(visitor: Visitor) -> None:
@@ -285,7 +285,7 @@ def test_web_11_a_form_that_is_too_large_is_refused(visitor: Visitor) -> None:
     assert answer.text.startswith("too-large: ")
 
 
-@pytest.mark.parametrize("body", [b"\xff\xfe", "é".encode(), b"a=%ff%fe", b"&".join([b"a=1"] * (gate.MOST_FIELDS + 1))])
+@pytest.mark.parametrize("body", [b"\xff\xfe", "é".encode(), b"a=%ff%fe", b"&".join([b"a=1"] * (gate.MAX_FIELDS + 1))])
 def test_web_11_a_form_that_cannot_be_read_is_refused(visitor: Visitor, body: bytes) -> None:
     headers = {**visitor.own, "content-type": "application/x-www-form-urlencoded"}
     assert visitor.client.post("/tasks", content=body, headers=headers).text.startswith("bad-form: ")
@@ -326,7 +326,7 @@ def test_web_966_an_address_without_a_page_is_answered_by_one(visitor: Visitor, 
 
 @pytest.mark.parametrize("where", ["header", "address"])
 def test_web_967_a_large_head_is_refused(visitor: Visitor, where: str) -> None:
-    long = "x" * gate.MOST_HEADER_BYTES
+    long = "x" * gate.MAX_HEADER_BYTES
     if where == "header":
         answer = visitor.client.get("/tasks", headers={"x-large": long})
     else:

@@ -16,7 +16,7 @@ from tests.web.visitor import TASK, Visitor
 from lottisync.web import gate, server
 from lottisync.web.entry import outside
 from lottisync.web.gate import Gate
-from lottisync.web.live import MOST_STREAMS, Streams
+from lottisync.web.live import MAX_STREAMS, Streams
 
 PATIENCE = 60.0
 """How long the machine may take, in seconds; nothing is measured by it."""
@@ -119,8 +119,8 @@ def test_web_616_a_request_under_way_is_let_be(monkeypatch: pytest.MonkeyPatch) 
 def test_web_617_more_connections_than_the_most_are_refused_until_one_goes() -> None:
     async def crowd() -> tuple[bytes, bytes]:
         async with served(hello) as connect:
-            held = [await connect() for _ in range(server.MOST_CONNECTIONS)]
-            for stream in held[: server.MOST_CONNECTIONS // 2]:  # each is there for the server, too
+            held = [await connect() for _ in range(server.MAX_CONNECTIONS)]
+            for stream in held[: server.MAX_CONNECTIONS // 2]:  # each is there for the server, too
                 await stream.send(WHOLE[:9])
             async with await connect() as late:
                 await late.send(LAST)
@@ -144,7 +144,7 @@ def test_web_617_more_connections_than_the_most_are_refused_until_one_goes() -> 
 def test_web_617_a_head_that_is_too_large_is_refused() -> None:
     async def send() -> bytes:
         async with served(hello) as connect, await connect() as stream:
-            await stream.send(b"GET / HTTP/1.1\r\nX: " + b"x" * 2 * gate.MOST_HEADER_BYTES)
+            await stream.send(b"GET / HTTP/1.1\r\nX: " + b"x" * 2 * gate.MAX_HEADER_BYTES)
             return await answer(stream)
 
     assert b"hello" not in anyio.run(send)
@@ -191,7 +191,7 @@ def test_web_617_more_streams_than_the_most_are_refused_until_one_ends(visitor: 
 
     async def listen() -> list[int]:
         streams = Streams(visitor.access)
-        heard = [(await streams(Request(scope))).body_iterator for _ in range(MOST_STREAMS)]  # type: ignore[attr-defined]
+        heard = [(await streams(Request(scope))).body_iterator for _ in range(MAX_STREAMS)]  # type: ignore[attr-defined]
         for events in heard:
             assert (await anext(events)).startswith("retry:")
         statuses = [(await streams(Request(scope))).status_code]

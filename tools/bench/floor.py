@@ -31,7 +31,7 @@ from tools.bench.record import ident, task
 from tools.bench.relay import Relay
 
 FRAME_ROWS = 1_000
-FRAMES_A_COMMIT = 10
+FRAMES_PER_COMMIT = 10
 CREATED_AT = "2026-11-20T18:30:00.000Z"
 TABLE = """create table records (n integer primary key, id text not null unique, owner text not null,
     type text not null, created_at text not null, document text not null) strict;
@@ -106,7 +106,7 @@ def receive(file: Path, mode: Mode) -> None:
         waiting: list[Row] = []
         for message in _messages(stream):
             waiting += message.rows
-            whole = len(waiting) >= FRAME_ROWS * (FRAMES_A_COMMIT if mode.bulk else 1)
+            whole = len(waiting) >= FRAME_ROWS * (FRAMES_PER_COMMIT if mode.bulk else 1)
             if waiting and (whole or message.answer):
                 _insert(connection, mode, waiting)
                 waiting.clear()

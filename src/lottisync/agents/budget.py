@@ -20,13 +20,13 @@ import msgspec
 CONTEXT_TOKENS = 60_000
 """Of a whole wake, unless `config.contextTokens` says otherwise: what a model with a window of 128,000 reads well."""
 LEAST_TOKENS, MOST_TOKENS = 20_000, 1_000_000
-USUAL_RATE, LEAST_RATE, MOST_RATE, RATE_STEP = 30, 10, 40, 5
+USUAL_RATE, LEAST_RATE, MAX_RATE, RATE_STEP = 30, 10, 40, 5
 """Tenths of a byte per token. In steps, so that a small difference in the text does not move every share."""
 FIXED = 30_000
 """Bytes kept free for the system prompt and the tools."""
-MOST_OPENING = 140_000
+MAX_OPENING = 140_000
 """Bytes of system prompt and message. In the document that records them a byte takes two at most."""
-MOST_LOOKED_UP = 40_000
+MAX_LOOKED_UP = 40_000
 SHARES = {
     "log": 20,
     "notes": 28,
@@ -48,13 +48,13 @@ _ENTRIES = (100, 40, 20, 10, 5, 1)
 def rate_of(kept: object, model: str | None) -> int:
     """The rate for that model, from what an earlier wake has kept of it."""
     rate = kept.get(str(model)) if isinstance(kept, Mapping) else None
-    return rate if isinstance(rate, int) and LEAST_RATE <= rate <= MOST_RATE else USUAL_RATE
+    return rate if isinstance(rate, int) and LEAST_RATE <= rate <= MAX_RATE else USUAL_RATE
 
 
 def corrected(asked: int, counted: int) -> int:
     """The rate of a question of `asked` bytes for which the server counted so many tokens, more than 0."""
     rate = asked * 10 // counted // RATE_STEP * RATE_STEP
-    return min(max(rate, LEAST_RATE), MOST_RATE)
+    return min(max(rate, LEAST_RATE), MAX_RATE)
 
 
 class Budget:
@@ -65,9 +65,9 @@ class Budget:
         total = max(tokens, LEAST_TOKENS) * rate // 10
         self.whole = total
         """Bytes of a request."""
-        self.lookups = min(total // 5, MOST_LOOKED_UP)
+        self.lookups = min(total // 5, MAX_LOOKED_UP)
         """Bytes that answers of the reading tools may have, all together."""
-        self.message = max(min(MOST_OPENING, total - self.lookups) - FIXED, FIXED // 2)
+        self.message = max(min(MAX_OPENING, total - self.lookups) - FIXED, FIXED // 2)
 
     def tokens_of(self, count: int) -> int:
         """About how many tokens so many bytes are."""

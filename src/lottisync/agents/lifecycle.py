@@ -25,7 +25,7 @@ from lottisync.store.transaction import Transaction
 MAX_NAME = 80
 PERSONALITY, MAX_PERSONALITY = "personality", 1_000
 """A few sentences of the person on how the agent is to write; in characters."""
-TOKENS_A_DAY = "tokensADay"
+TOKENS_PER_DAY = "tokensADay"
 """The setting with how many tokens the agent may use in a day; without it there is no limit of its own."""
 ASLEEP_BECAUSE = "asleepBecause"
 """The slot of the agent's state that tells the person why it went to sleep by itself."""
@@ -205,7 +205,7 @@ def personality(agent: Agent) -> str:
     return words[:MAX_PERSONALITY] if isinstance(words, str) else ""
 
 
-def setting(agent: Agent, name: str, default: int, most: int) -> int:
+def setting(agent: Agent, name: str, default: int, limit: int) -> int:
     """A number of the agent's `config`, if it holds one that makes sense: any device may have written it."""
     value = agent.config.get(name)
-    return min(value, most) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else default
+    return min(value, limit) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else default

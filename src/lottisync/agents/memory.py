@@ -125,12 +125,12 @@ def _latest_summary(reader: Reader, state: AgentState) -> AgentMessage | None:
     return view(entity, AgentMessage) if entity is not None and entity.type == "agentMessage" else None
 
 
-def _that_fit(texts: list[str], most: int) -> list[str]:
+def _that_fit(texts: list[str], limit: int) -> list[str]:
     """The newest in at most that many bytes, and older ones while there is room for those."""
     used = 0
     for index, text in enumerate(reversed(texts)):
         used += size(text)
-        if used > most or (index >= HOT_OBSERVATIONS and used > OBSERVATION_BYTES):
+        if used > limit or (index >= HOT_OBSERVATIONS and used > OBSERVATION_BYTES):
             return texts[len(texts) - index :]
     return texts
 

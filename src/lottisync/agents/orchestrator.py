@@ -38,7 +38,7 @@ from lottisync.store.store import Store
 CONSUMER = "agents"
 NOT_AT_HOME = Sentence("it was killed, and the agent is not at home here any more")
 MAX_COOL_DOWN = 86_400_000
-MAX_WAKES_AN_HOUR = 3_600
+MAX_WAKES_PER_HOUR = 3_600
 RECENT = 200
 """How many of an agent's runs are read: more than can begin in an hour."""
 CREATION = "created"
@@ -212,7 +212,7 @@ class Orchestrator:
             starts=tuple(sorted(_own_starts(runs, now))),
             limits=WakeLimits(
                 lifecycle.setting(living.agent, "coolDownMillis", schedule.COOL_DOWN, MAX_COOL_DOWN),
-                lifecycle.setting(living.agent, "wakesAnHour", schedule.WAKES_AN_HOUR, MAX_WAKES_AN_HOUR),
+                lifecycle.setting(living.agent, "wakesAnHour", schedule.WAKES_PER_HOUR, MAX_WAKES_PER_HOUR),
             ),
         )
 

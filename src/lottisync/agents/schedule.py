@@ -24,7 +24,7 @@ BATCH = 100
 """Milliseconds: three items ticked in a row are one change (S3-89)."""
 COOL_DOWN = 60_000
 """Milliseconds after a wake: somebody who works on a task makes one change after the other."""
-WAKES_AN_HOUR = 12
+WAKES_PER_HOUR = 12
 """Of one agent, of its own accord. A program that writes all day must not run up a bill."""
 HOUR = 3_600_000
 MAX_UNDER_WAY = 3
@@ -41,7 +41,7 @@ class WakeLimits(NamedTuple):
     """Settings of one agent; times in ms."""
 
     cool_down: int = COOL_DOWN
-    wakes_an_hour: int = WAKES_AN_HOUR
+    wakes_an_hour: int = WAKES_PER_HOUR
 
 
 class Cause(NamedTuple):

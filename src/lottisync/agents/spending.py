@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime, time, tzinfo
 from typing import Any, NamedTuple
 
-from lottisync.agents.lifecycle import TOKENS_A_DAY, setting
+from lottisync.agents.lifecycle import TOKENS_PER_DAY, setting
 from lottisync.agents.thread import ESTIMATED, natural
 from lottisync.agents.types import Agent, AgentMessage, AgentSettings
 from lottisync.store import tables
@@ -16,7 +16,7 @@ from lottisync.store.beside import beside
 from lottisync.store.instant import iso, later, since_1970, there
 from lottisync.store.reader import Reader
 
-MOST_A_DAY = 10**12
+MAX_TOKENS_PER_DAY = 10**12
 """Greater numbers count as this one."""
 
 
@@ -55,7 +55,7 @@ def used(reader: Reader, day: Day, agent_id: str | None = None) -> int:
 
 def exceeded(reader: Reader, agent: Agent, settings: AgentSettings, day: Day) -> int | None:
     """The limit that is reached, in tokens: the agent's own, or that of all agents. None if it may go on."""
-    own = setting(agent, TOKENS_A_DAY, 0, MOST_A_DAY)
+    own = setting(agent, TOKENS_PER_DAY, 0, MAX_TOKENS_PER_DAY)
     if own and used(reader, day, agent.id) >= own:
         return own
     together = settings.tokens_a_day or 0

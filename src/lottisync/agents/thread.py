@@ -67,7 +67,7 @@ _LENGTHS = (
 """Characters to which what the model said, and what it was answered, are cut; the first that fit."""
 _WIRE = 100
 """Bytes that a message or a call takes in a request beside its content, at most."""
-CHARACTERS_A_TOKEN = 4
+CHARS_PER_TOKEN = 4
 """The usual estimate, where no tokenizer is at hand."""
 
 
@@ -126,7 +126,7 @@ class Thread:
             "text": text,
             "prevMessageId": self.head,
             "triggerSourceId": trigger,
-            "tokensApprox": _characters(text, content) // CHARACTERS_A_TOKEN,
+            "tokensApprox": _characters(text, content) // CHARS_PER_TOKEN,
             "metadata": {"runKey": self.run_key, "ordinal": self._ordinal, **_present(metadata)},
             **span,
             "createdAt": iso(tx.now),

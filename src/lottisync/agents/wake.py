@@ -77,7 +77,7 @@ from lottisync.store.transaction import Transaction
 
 COMPLETED_MILESTONE = "wakeCompleted"
 GAVE_UP_MILESTONE = "agentGaveUp"
-SETS_A_WAKE = 3
+MAX_SETS_PER_WAKE = 3
 """Change sets of one wake, unless `config.setsPerWake` is set. A person reads at most thirty changes."""
 MAX_CONFIGURED_SETS = 10
 MAX_CONFIGURED_TURNS = 50
@@ -294,7 +294,7 @@ class _Wake:
         opening = self._opening or await self._open(model)
         self._seen = opening.seen
         self._messages: list[Message] = [SystemMessage(opening.system), UserMessage(opening.user)]
-        most = lifecycle.setting(self._context.agent, "setsPerWake", SETS_A_WAKE, MAX_CONFIGURED_SETS) * MAX_ITEMS
+        most = lifecycle.setting(self._context.agent, "setsPerWake", MAX_SETS_PER_WAKE, MAX_CONFIGURED_SETS) * MAX_ITEMS
         # A conversation that goes on knows the proposals that its first prompt had named, and no later ones.
         waiting = [one["id"] for one in self._context.waiting if one["id"] in opening.user]
         task_id = self._context.page.task.id

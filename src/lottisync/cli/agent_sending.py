@@ -9,7 +9,7 @@ import click
 from lottisync.agents import attention, lifecycle, switch
 from lottisync.agents import sent as requests
 from lottisync.agents.openai_client import DEFAULT_MODEL
-from lottisync.agents.spending import MOST_A_DAY
+from lottisync.agents.spending import MAX_TOKENS_PER_DAY
 from lottisync.agents.types import AgentSettings
 from lottisync.answers.agents import AgentRules, Marked, NeverSent, Sent, SentBody, SentRequest
 from lottisync.cli import completion
@@ -80,7 +80,7 @@ def limit(terminal: Terminal, tokens: str) -> None:
 
 def _number(text: str) -> int:
     plain = text.replace(",", "").replace("_", "")
-    if not (plain.isdecimal() and 1 <= int(plain[:20]) <= MOST_A_DAY):
+    if not (plain.isdecimal() and 1 <= int(plain[:20]) <= MAX_TOKENS_PER_DAY):
         raise Usage("bad-value", say("a limit is a number of tokens, or none; got {text}"), text=quoted(text))
     return int(plain)
 

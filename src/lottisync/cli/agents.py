@@ -15,7 +15,7 @@ import click
 from lottisync.agents import admission, creation, lifecycle, run_log
 from lottisync.agents.budget import LEAST_TOKENS, MOST_TOKENS
 from lottisync.agents.run_key import user_initiated
-from lottisync.agents.spending import MOST_A_DAY
+from lottisync.agents.spending import MAX_TOKENS_PER_DAY
 from lottisync.agents.types import Agent
 from lottisync.answers.agents import TimerSet, Woken
 from lottisync.cli import completion
@@ -264,7 +264,7 @@ def _show_wake(terminal: Terminal, who: str, result: "WakeResult", proposed: int
 
 
 SETTINGS = {"sovereignty": ("reason", "evidence"), "autoCheck": (True, False)}
-NUMBERS = {"contextTokens": (LEAST_TOKENS, MOST_TOKENS), lifecycle.TOKENS_A_DAY: (1, MOST_A_DAY)}
+NUMBERS = {"contextTokens": (LEAST_TOKENS, MOST_TOKENS), lifecycle.TOKENS_PER_DAY: (1, MAX_TOKENS_PER_DAY)}
 """Settings that are a number, with the least and the greatest one."""
 
 

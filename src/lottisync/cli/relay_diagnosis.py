@@ -113,13 +113,13 @@ def _credentials(setting: Setting, now: int) -> list[Finding]:
     return [Finding("credentials", "warning", text, say(ADVICE["relay-credentials-expired"]))]
 
 
-def _payload(most: int) -> Finding:
-    if most >= MAX_PAYLOAD:
-        text = say("the server takes {most} bytes in a message", most=number(most))
+def _payload(limit: int) -> Finding:
+    if limit >= MAX_PAYLOAD:
+        text = say("the server takes {most} bytes in a message", most=number(limit))
         return Finding("message size", "good", text, None)
     text = say(
         "the server takes {most} bytes in a message, and one of ours may have {ours}",
-        most=number(most),
+        most=number(limit),
         ours=number(MAX_PAYLOAD),
     )
     advice = say("Set {setting} in its configuration", setting=f"max_payload: {MAX_PAYLOAD}")
@@ -162,12 +162,12 @@ def _limits(info: StreamInfo) -> list[Finding]:
     ]
 
 
-def _room(used: int, most: int | None) -> Finding:
-    if most is None:
+def _room(used: int, limit: int | None) -> Finding:
+    if limit is None:
         return Finding("storage", "good", say("{used} bytes", used=number(used)), None)
-    text = say("{used} bytes of {most}", used=number(used), most=number(most))
-    if used > NEARLY_FULL * most:
-        state: FindingState = "fault" if used > FULL * most else "warning"
+    text = say("{used} bytes of {most}", used=number(used), most=number(limit))
+    if used > NEARLY_FULL * limit:
+        state: FindingState = "fault" if used > FULL * limit else "warning"
         return Finding("storage", state, text, say("Give the stream more room: max_bytes"))
     return Finding("storage", "good", text, None)
 

@@ -22,7 +22,7 @@ from lottisync.language import marked, say, translated
 from lottisync.store.instant import later
 
 PER_PAGE = 50
-MOST_FOUND = 10_000
+MAX_FOUND = 10_000
 """Entities that `--search` looks at, the best matches first."""
 STYLED = {"P0": Cell("P0", "bold red"), "P1": Cell("P1", "yellow")}
 
@@ -87,7 +87,7 @@ def _wanted(
     if words is not None:
         from lottisync.cli.searches import found_in
 
-        found = found_in(terminal.home, words, MOST_FOUND)
+        found = found_in(terminal.home, words, MAX_FOUND)
         wanted = wanted._replace(ids=list(dict.fromkeys(one.task_id for one in found)))
     return wanted
 

@@ -28,9 +28,9 @@ from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
-MOST_WAYS = 16
+MAX_WAYS = 16
 """Addresses of a record that are used: more than a machine has that others can dial."""
-MOST_GIVEN = 8
+MAX_GIVEN = 8
 GIVEN = "given"
 
 
@@ -64,7 +64,7 @@ def read_reach(reader: Reader) -> dict[str, Reach]:
 def renew(space: Store, device: str, addresses: Iterable[Address], secret: bytes, now: int) -> bool:
     """Write down where this device is reached now, and the secret of its announcements; False if the record says so
     already (MEET-235)."""
-    ways = list(dict.fromkeys(address.within("").uri for address in addresses))[:MOST_WAYS]
+    ways = list(dict.fromkeys(address.within("").uri for address in addresses))[:MAX_WAYS]
     with space.reading() as reader:
         fields = _changes(reader.entity(record_id(device)), ways, secret, now)
     if fields:
@@ -92,11 +92,11 @@ def give(space: Store, device: str, address: Address, now: int) -> None:
         before = tx.entity(record_id(device))
         given = () if before is None else _reach(path.nest(before.document())).given
         if address not in given:
-            if len(given) >= MOST_GIVEN:
+            if len(given) >= MAX_GIVEN:
                 raise Problem(
                     "too-many",
                     "a device has at most {most} addresses entered by hand. Take one away first",
-                    most=MOST_GIVEN,
+                    most=MAX_GIVEN,
                 )
             _write(tx, device, before, {path.join(GIVEN, address.uri): True})
 
@@ -124,16 +124,16 @@ def _reach(fields: dict[str, Any]) -> Reach:
     ways, given = fields.get("ways"), fields.get(GIVEN)
     renewed_at = fields.get("renewedAt")
     return Reach(
-        _addresses(ways if isinstance(ways, list) else [], MOST_WAYS),
-        _addresses(sorted(given) if isinstance(given, dict) else [], MOST_GIVEN),
+        _addresses(ways if isinstance(ways, list) else [], MAX_WAYS),
+        _addresses(sorted(given) if isinstance(given, dict) else [], MAX_GIVEN),
         _secret(fields.get("secret")),
         renewed_at if isinstance(renewed_at, str) else "",
     )
 
 
-def _addresses(uris: Iterable[object], most: int) -> tuple[Address, ...]:
+def _addresses(uris: Iterable[object], limit: int) -> tuple[Address, ...]:
     found = dict.fromkeys(address.within("") for uri in uris if (address := from_uri(uri)) is not None)
-    return tuple(found)[:most]
+    return tuple(found)[:limit]
 
 
 def _secret(text: object) -> bytes | None:

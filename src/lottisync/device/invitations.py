@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from lottisync.identity.invitation import MOST_ADDRESSES, Invitation, InvitationOffer
+from lottisync.identity.invitation import MAX_ADDRESSES, Invitation, InvitationOffer
 from lottisync.identity.pairing import Paired
 from lottisync.net.address import Address
 from lottisync.net.interfaces import listened_on
@@ -19,9 +19,9 @@ from lottisync.problem import Problem
 from lottisync.store.merge import Merge
 from lottisync.store.store import Store
 
-MOST_OPEN = 8
+MAX_OPEN = 8
 """Open invitations at one time: each takes a port."""
-MOST_ENDED = 8
+MAX_ENDED = 8
 """Invitations that have ended and are still answered for: each takes a port, too. The oldest are forgotten first."""
 REMEMBERED_MS = 24 * 60 * 60 * 1000
 _ENDED_AT = "coalesce(joined_at, until)"
@@ -58,7 +58,7 @@ class Given(msgspec.Struct, frozen=True):
     def invitation(self, device: str) -> Invitation:
         """As it is handed over by `device`, with the addresses that this machine has now."""
         reached = sorted(listened_on(self.host), key=lambda each: (each.link_local, each.host))
-        at = tuple(dict.fromkeys(str(Address(each.host, self.port)) for each in reached))[:MOST_ADDRESSES]
+        at = tuple(dict.fromkeys(str(Address(each.host, self.port)) for each in reached))[:MAX_ADDRESSES]
         return Invitation(device, self.secret, self.until // 1000, at)
 
     def offer(self, device: str) -> InvitationOffer:
@@ -72,9 +72,9 @@ def give_out(space: Store, secret: bytes, until: int, listen: Address, now: int,
     """Write an invitation down. Raises `Problem` if too many are open."""
     with space.transaction(now, None) as tx:
         _forget(tx, now)
-        if sum(each.state_at(now) == "open" for each in _read(tx.execute)) >= MOST_OPEN:
+        if sum(each.state_at(now) == "open" for each in _read(tx.execute)) >= MAX_OPEN:
             raise Problem(
-                "too-many-invitations", "{count} invitations are open already", hint="take-back", count=MOST_OPEN
+                "too-many-invitations", "{count} invitations are open already", hint="take-back", count=MAX_OPEN
             )
         tx.execute(
             "insert into invitations(secret, until, host, wanted, takes_back) values (?, ?, ?, ?, ?)",
@@ -146,7 +146,7 @@ def _forget(tx: Merge, now: int) -> None:
     tx.execute(
         f"delete from invitations where {_ENDED_AT} <= ?1 and ({_ENDED_AT} <= ?2 or number not in"
         f" (select number from invitations where {_ENDED_AT} <= ?1 order by {_ENDED_AT} desc limit ?3))",
-        (now, now - REMEMBERED_MS, MOST_ENDED),
+        (now, now - REMEMBERED_MS, MAX_ENDED),
     )
 
 

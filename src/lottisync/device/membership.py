@@ -240,10 +240,10 @@ def tell_apart(space: Store, key: DeviceKey, now: int) -> str | None:
     return name
 
 
-def _without_number(name: str, most: int) -> str:
+def _without_number(name: str, limit: int) -> str:
     """Without a number that `free_name` has put there."""
     base, _, number = name.rpartition(" ")
-    return base if base and number.isdecimal() and 2 <= int(number) <= most + 1 else name
+    return base if base and number.isdecimal() and 2 <= int(number) <= limit + 1 else name
 
 
 def bind_hosts(stores: Mapping[str, Store], key: DeviceKey, now: int) -> None:

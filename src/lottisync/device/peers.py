@@ -22,7 +22,7 @@ from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
-MOST_REMEMBERED = 8
+MAX_REMEMBERED = 8
 """Addresses of a device that are kept, those that worked last. A device leaves one in every network."""
 NOWHERE = Address("", 0)
 """In place of an address, where only is noted when the device was connected."""
@@ -59,7 +59,7 @@ def remember_address(space: Store, device: str, address: Address, now: int) -> N
         tx.execute(
             "delete from peers where device = ?1 and host <> ?2 and (host, port) not in (select host, port from peers"
             " where device = ?1 and host <> ?2 order by seen_at desc limit ?3)",
-            (device, NOWHERE.host, MOST_REMEMBERED),
+            (device, NOWHERE.host, MAX_REMEMBERED),
         )
 
 
@@ -142,7 +142,7 @@ def listened_last(reader: Reader) -> Address | None:
 
 def remember_introduction(space: Store, device: str, introduction: Introduction, now: int) -> None:
     """What a device handed over when it was paired (MEET-6)."""
-    addresses = [address for uri in introduction.ways if (address := from_uri(uri)) is not None][:MOST_REMEMBERED]
+    addresses = [address for uri in introduction.ways if (address := from_uri(uri)) is not None][:MAX_REMEMBERED]
     with space.transaction(now, None) as tx:
         for address in addresses:
             tx.execute(

@@ -27,7 +27,7 @@ from lottisync.problem import Sentence
 
 SECRET_BYTES = 16
 MAX_URI = 2048
-MOST_ADDRESSES = 8
+MAX_ADDRESSES = 8
 UNGUESSABLE_RUNS = 1_000_000
 """Nobody guesses 128 bits. Failed runs by strangers do not use up an invitation."""
 _CHANNEL = b"lottisync/invitation/1"
@@ -94,8 +94,8 @@ def parse_invitation(text: str) -> Invitation:
     if sorted(name for name, _ in given if name in _FIELDS) != sorted(_FIELDS):
         raise _malformed("it has device, secret and until once each")
     at = tuple(value for name, value in given if name == "at")
-    if not 1 <= len(at) <= MOST_ADDRESSES or not all(_ADDRESS.match(address) for address in at):
-        raise _malformed(f"it has 1 to {MOST_ADDRESSES} addresses")
+    if not 1 <= len(at) <= MAX_ADDRESSES or not all(_ADDRESS.match(address) for address in at):
+        raise _malformed(f"it has 1 to {MAX_ADDRESSES} addresses")
     if not _SECONDS.match(fields["until"]):
         raise _malformed("its end is no time")
     try:

@@ -60,7 +60,7 @@ from lottisync.identity.device_name import parse_device_name
 from lottisync.identity.pairing_message import (
     MAC_BYTES,
     MAX_INTRODUCTION,
-    MOST_WAYS,
+    MAX_WAYS,
     NONCE_BYTES,
     NOTHING,
     PAIRING_VERSION,
@@ -134,7 +134,7 @@ class _Secret:
         """For the peer alone. What does not fit is left out: the likeliest ways come first."""
         if introduction == NOTHING:
             return b""
-        ways = introduction.ways[:MOST_WAYS]
+        ways = introduction.ways[:MAX_WAYS]
         while len(plain := encode(msgspec.structs.replace(introduction, ways=ways))) > MAX_INTRODUCTION:
             ways = ways[:-1]
         return self._cipher(role).encrypt(_SEAL_NONCE, plain, None)

@@ -24,7 +24,7 @@ NONCE_BYTES = 32
 MAC_BYTES = 32
 MAX_SENTENCE_CHARACTERS = 200
 MAX_INTRODUCTION = 2048
-MOST_WAYS = 16
+MAX_WAYS = 16
 _MACHINE_CODE = re.compile(r"\A[a-z][a-z-]{0,31}\Z")
 PairingCode = Literal[
     "malformed-code",
@@ -102,7 +102,7 @@ class Introduction(msgspec.Struct, frozen=True):
     """Where a device's program is reached (URIs, the likeliest first) and at which port (0: not known), and the secret
     by which its announcements are recognised; empty if there is none yet. It never lets anybody in."""
 
-    ways: Annotated[list[Annotated[str, msgspec.Meta(max_length=320)]], msgspec.Meta(max_length=MOST_WAYS)] = []
+    ways: Annotated[list[Annotated[str, msgspec.Meta(max_length=320)]], msgspec.Meta(max_length=MAX_WAYS)] = []
     secret: Annotated[bytes, msgspec.Meta(max_length=16)] = b""
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
 

@@ -33,8 +33,8 @@ IPV6_NETWORK_BITS = 64
 class Slots:
     """Who is being let in, counted by address."""
 
-    def __init__(self, most: int = SLOTS, each: int = EACH, kept: int = KEPT) -> None:
-        self._most, self._each, self._kept = most, each, kept
+    def __init__(self, limit: int = SLOTS, each: int = EACH, kept: int = KEPT) -> None:
+        self._most, self._each, self._kept = limit, each, kept
         self._taken: Counter[str] = Counter()
 
     @property

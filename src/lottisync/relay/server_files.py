@@ -66,8 +66,8 @@ def configuration(listen: str, passwords: Mapping[str, str], *, tls: bool) -> st
     return "\n".join(lines) + "\n"
 
 
-def _account(person: str, password: str, most: int) -> Iterable[str]:
-    limits = f"max_file: {most}, max_mem: {MEMORY_BYTES}, max_streams: {STREAMS}, max_consumers: {CONSUMERS}"
+def _account(person: str, password: str, limit: int) -> Iterable[str]:
+    limits = f"max_file: {limit}, max_mem: {MEMORY_BYTES}, max_streams: {STREAMS}, max_consumers: {CONSUMERS}"
     return (
         f"  {person}: {{",
         f"    jetstream: {{ {limits} }}",

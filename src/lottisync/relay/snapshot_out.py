@@ -15,7 +15,7 @@ from lottisync.relay.recording import Recording, framed
 from lottisync.store.snapshot import Snapshot
 
 DAY, HOUR = 24 * 3_600_000, 3_600_000
-SNAPSHOTS_A_DAY = 32
+MAX_SNAPSHOTS_PER_DAY = 32
 """A device says everything again because the relay has lost it, or because its log is long. The first doubles what lies
 there each time, so it is seldom; the second is up to the relay, which may lose everything for ever."""
 CACHE_KIB = 256
@@ -80,7 +80,7 @@ class SnapshotOut:
         """Whether it is not too often: what a relay loses again and again is given to it once an hour (RELAY-892)."""
         with self._device.space.reading() as reader:
             begun = [at for at in ledger.snapshots_begun(reader) if now - DAY < at <= now]
-        return len(begun) < SNAPSHOTS_A_DAY or now - begun[-1] >= HOUR
+        return len(begun) < MAX_SNAPSHOTS_PER_DAY or now - begun[-1] >= HOUR
 
     def begin(self, epoch: Epoch, now: int) -> None:
         """Begin a snapshot of what is here now."""

@@ -34,8 +34,8 @@ GATHER_SECONDS = 0.2
 AGAIN_SECONDS = 1.0
 """After a visit that failed: most often a server was started again, or a network has just come up. Each further
 failure doubles it, up to `VISIT_SECONDS`. A random part of up to half is left out: devices come one by one."""
-MOST_DOUBLED = 10
-MOST_MOVED = 8
+MAX_DOUBLED = 10
+MAX_MOVED = 8
 """How often in a visit it is looked again because somebody has published in a channel of this device."""
 SETTING_SECONDS = 15.0
 """After which a program without a relay looks whether one was set."""
@@ -68,7 +68,7 @@ def tag(device: Device, setting: Setting) -> bytes:
 
 def pause_after(failures: int, chance: Chance) -> float:
     """Seconds after so many failed visits in a row until the next one (RELAY-1182)."""
-    whole = min(AGAIN_SECONDS * 2.0 ** min(failures - 1, MOST_DOUBLED), VISIT_SECONDS)
+    whole = min(AGAIN_SECONDS * 2.0 ** min(failures - 1, MAX_DOUBLED), VISIT_SECONDS)
     return whole * (1 - int.from_bytes(chance(2), "big") / 2**17)
 
 
@@ -194,7 +194,7 @@ class Visits:
                 await relay.put(publication)
             except Moved:
                 moved += 1
-                if moved > MOST_MOVED:
+                if moved > MAX_MOVED:
                     raise taken() from None
                 await self._read(relay, participant)
             else:

@@ -8,12 +8,12 @@ outlive a connection, or a device would only have to connect again.
 from collections import deque
 
 HOUR = 3_600_000
-COMPARISONS_AN_HOUR = 30
+MAX_COMPARISONS_PER_HOUR = 30
 """Of one store, because of what one device says. A person who runs `verify` has a store compared at most five times:
 so often it may be run six times in an hour. 30 times reading 300,000 entities is a minute."""
-MENDS_AN_HOUR = 1_000
+MAX_MENDS_PER_HOUR = 1_000
 """Mends of one store. Each has at most 1,000 versions: a million entities can be mended in an hour."""
-WANTS_AN_HOUR = 3_600
+MAX_WANTS_PER_HOUR = 3_600
 """For each Want the stores are looked into. A device sends one when it connects, and another one after it has refused
 a round: one a second is more than a broken network makes."""
 
@@ -23,7 +23,10 @@ class Allowance:
     longer."""
 
     def __init__(
-        self, comparisons: int = COMPARISONS_AN_HOUR, mends: int = MENDS_AN_HOUR, wants: int = WANTS_AN_HOUR
+        self,
+        comparisons: int = MAX_COMPARISONS_PER_HOUR,
+        mends: int = MAX_MENDS_PER_HOUR,
+        wants: int = MAX_WANTS_PER_HOUR,
     ) -> None:
         self._most = {"comparison": comparisons, "mend": mends, "want": wants}
         self._times: dict[tuple[str, str], deque[int]] = {}

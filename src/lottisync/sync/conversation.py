@@ -67,7 +67,7 @@ GOSSIP_SECONDS = 60
 """How often the peer gets what others know, at most: it only decides what may be forgotten."""
 ALONE = (m.Hello, m.DuplicateKey, m.Ping, m.Pong, m.Credit, m.Close)
 """Messages that are not for the stores: each is carried out by itself. (Of a greeting the second half is.)"""
-MOST_BATCHES = m.FIRST_CREDIT // 2
+MAX_BATCHES = m.FIRST_CREDIT // 2
 """Batches that are carried out together, with one commit: the peer may send as many again meanwhile."""
 NEWS = (m.Hello, m.Want, m.Batch, m.End, m.Ack, m.Mended)
 """Messages that say something new of the peer's stores, or of how far a round has come."""
@@ -192,15 +192,15 @@ class Conversation:
         """Whether carrying out the next of it takes work of the stores."""
         return self._met is not None or not isinstance(self.pending[0], ALONE)
 
-    def carry_out(self, now: int, most: int | None = None) -> None:
-        """Do what the next messages ask for that came together, at most `most` of them, and queue the answer. A
+    def carry_out(self, now: int, limit: int | None = None) -> None:
+        """Do what the next messages ask for that came together, at most `limit` of them, and queue the answer. A
         greeting takes two steps: between them the driver knows which device it is (`Greeted`), and may close."""
         self._now = now
         if self._met is not None:
             group: list[m.AnyMessage] = [self._met]
             self._met = None
         else:
-            group = next_group(self.pending, most)
+            group = next_group(self.pending, limit)
             if isinstance(group[0], ALONE):
                 self._take(group[0])
                 return
@@ -363,13 +363,13 @@ class Conversation:
                 pass
 
 
-def next_group(pending: deque[m.AnyMessage], most: int | None = None) -> list[m.AnyMessage]:
-    """Take from `pending` what came together for the stores, at most `most` messages and `MOST_BATCHES` batches; or one
+def next_group(pending: deque[m.AnyMessage], limit: int | None = None) -> list[m.AnyMessage]:
+    """Take from `pending` what came together for the stores, at most `limit` messages and `MAX_BATCHES` batches; or one
     that is not for them."""
     group = [pending.popleft()]
     batches = int(isinstance(group[0], m.Batch))
-    while pending and len(group) != most and not isinstance(group[0], ALONE) and not isinstance(pending[0], ALONE):
-        if batches == MOST_BATCHES and isinstance(pending[0], m.Batch):
+    while pending and len(group) != limit and not isinstance(group[0], ALONE) and not isinstance(pending[0], ALONE):
+        if batches == MAX_BATCHES and isinstance(pending[0], m.Batch):
             break
         batches += isinstance(pending[0], m.Batch)
         group.append(pending.popleft())

@@ -41,7 +41,7 @@ class Source(enum.IntEnum):
     RECORDED = 3
 
 
-MOST_OF_A_SOURCE = {Source.ANNOUNCED: 8, Source.WORKED: 8, Source.GIVEN: 8, Source.RECORDED: 16}
+MAX_OF_A_SOURCE = {Source.ANNOUNCED: 8, Source.WORKED: 8, Source.GIVEN: 8, Source.RECORDED: 16}
 """What is beyond is not dialled: a network has no more for one device, a liar has."""
 
 
@@ -88,10 +88,10 @@ def plan(known: Iterable[Known], now: float) -> list[Attempt]:
 
 
 def in_turn(known: Iterable[Known]) -> list[Known]:
-    """One of each source in turn, each address once, no more of a source than `MOST_OF_A_SOURCE`."""
+    """One of each source in turn, each address once, no more of a source than `MAX_OF_A_SOURCE`."""
     by_source: dict[Source, list[Known]] = {source: [] for source in Source}
     for each in known:
-        if len(by_source[each.source]) < MOST_OF_A_SOURCE[each.source]:
+        if len(by_source[each.source]) < MAX_OF_A_SOURCE[each.source]:
             by_source[each.source].append(each)
     mixed = chain.from_iterable(zip_longest(*by_source.values()))
     return list({each.address: each for each in reversed([each for each in mixed if each is not None])}.values())[::-1]

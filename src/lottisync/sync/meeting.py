@@ -25,7 +25,7 @@ from lottisync.net.address import Address
 from lottisync.net.discovery import Announcement, Found, discovering
 from lottisync.net.interfaces import interfaces, reached_at, scopes, watch
 from lottisync.problem import Problem
-from lottisync.sync.dial_plan import MOST_OF_A_SOURCE, Source
+from lottisync.sync.dial_plan import MAX_OF_A_SOURCE, Source
 from lottisync.sync.dialling import Dialling
 from lottisync.sync.off_loop import Caller
 from lottisync.sync.peer import AddressState
@@ -163,7 +163,7 @@ class Meeting:
         names = self._announced.setdefault(device, {})
         names.pop(found.name, None)
         names[found.name] = found.addresses
-        while len(names) > MOST_OF_A_SOURCE[Source.ANNOUNCED]:
+        while len(names) > MAX_OF_A_SOURCE[Source.ANNOUNCED]:
             del names[next(iter(names))]
         self._know(device)
         heard = [each for address in found.addresses for each in dialled_as(address, self._scopes)]

@@ -70,8 +70,8 @@ class Outgoing:
         if sum(version.size() for version in sound.values()) <= BATCH_BYTES:
             self._read = sound
 
-    def messages(self, most: int = m.MAX_BATCH) -> Iterator[m.Message]:
-        """The round, a message at a time; at most `most` versions in each."""
+    def messages(self, limit: int = m.MAX_BATCH) -> Iterator[m.Message]:
+        """The round, a message at a time; at most `limit` versions in each."""
         remote = self._remote  # one that is behind gets all, and has to judge by it what it may keep
         self.held = self.own.held  # not sooner: while a round comes in they are many, and no news
         yield m.Begin(
@@ -86,7 +86,7 @@ class Outgoing:
         for part in self._chain_parts():
             yield m.Chain(self.number, number, *part)
             number += 1
-        for versions in self._versions(most):
+        for versions in self._versions(limit):
             yield m.Batch(self.number, number, versions)
             number += 1
         if self.behind:
@@ -105,24 +105,24 @@ class Outgoing:
                 yield part
                 after = part.end
 
-    def _versions(self, most: int) -> Iterator[list[Version]]:
-        for start in range(0, len(self._rows), most):
-            wanted = self._rows[start : start + most]
+    def _versions(self, limit: int) -> Iterator[list[Version]]:
+        for start in range(0, len(self._rows), limit):
+            wanted = self._rows[start : start + limit]
             versions = [self._read[n] for n in wanted] if self._read else self._snapshot.versions(wanted)
             if len(versions) < len(wanted):
                 raise DamagedOnTheWay
             yield from bounded(versions)
 
 
-def bounded(versions: list[Version], most: int | None = None, beside: int = 0) -> Iterator[list[Version]]:
-    """Cut a list into batches of at most `most` bytes, else `BATCH_BYTES` (a larger version goes alone). Each version
+def bounded(versions: list[Version], limit: int | None = None, beside: int = 0) -> Iterator[list[Version]]:
+    """Cut a list into batches of at most `limit` bytes, else `BATCH_BYTES` (a larger version goes alone). Each version
     counts as `beside` bytes more than it has."""
-    most = BATCH_BYTES if most is None else most
+    limit = BATCH_BYTES if limit is None else limit
     batch: list[Version] = []
     size = 0
     for item in versions:
         more = item.size() + beside
-        if batch and size + more > most:
+        if batch and size + more > limit:
             yield batch
             batch, size = [], 0
         batch.append(item)

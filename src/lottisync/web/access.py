@@ -21,7 +21,7 @@ import msgspec
 FILE = "web.json"
 SESSION_MILLIS = 12 * 3_600_000
 """How long a session lives without use."""
-MOST_SESSIONS = 32
+MAX_SESSIONS = 32
 """Sessions at one time. The one that was used longest ago makes room."""
 COOKIE = "lottisync"
 
@@ -127,7 +127,7 @@ class Access:
             return None
         self.door = msgspec.structs.replace(self.door, token=self._secret())
         write_door(self._file, self.door)
-        while len(self._sessions) >= MOST_SESSIONS:
+        while len(self._sessions) >= MAX_SESSIONS:
             del self._sessions[min(self._sessions, key=lambda key: self._sessions[key].used)]
         cookie = self._secret()
         self._sessions[_hashed(cookie)] = Session(self._secret(), self._now())

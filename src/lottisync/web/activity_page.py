@@ -24,7 +24,7 @@ from lottisync.web import rows, words
 from lottisync.web.frame import page, site_of
 from lottisync.web.site import Site
 
-MOST_LINES = 200
+MAX_LINES = 200
 """Of the time line, and of the changes that it is made from."""
 AGENT = "agent:"
 """Before the name of an agent in an address: a device may be called the same."""
@@ -65,7 +65,7 @@ def activity(request: Request) -> Response:
     devices = sorted({activity.device for activity in activities if activity.device})
     agents = sorted({activity.name for activity in activities if activity.agent})
     fitting = [activity for activity in activities if by in ("", activity.who, activity.agent, activity.device)]
-    shown = fitting[:MOST_LINES]
+    shown = fitting[:MAX_LINES]
     return page(
         request,
         "activity.html",
@@ -126,7 +126,7 @@ def _written(site: Site) -> Iterable[Activity]:
             entity = reader.entity(ident)
             return _latest(entity, _title(reader, entity), names) if entity is not None and entity.registers else None
 
-        yield from filter(None, beside(lookups.last_changed(reader, MOST_LINES), line, []))
+        yield from filter(None, beside(lookups.last_changed(reader, MAX_LINES), line, []))
 
 
 def _title(reader: Reader, entity: Entity) -> str:

@@ -27,7 +27,7 @@ from lottisync.web.access import Session, write_private
 OFFER_FILE = "web-admission.json"
 FOLDER = "browsers"
 DEEDS_FILE = "web-deeds.jsonl"
-MOST_DEED_BYTES = 1_000_000
+MAX_DEED_BYTES = 1_000_000
 """Then the file is put aside, in the place of the one before it."""
 OFFER_MILLIS = 10 * 60_000
 COOKIE_MILLIS = 7 * 24 * 3_600_000
@@ -35,7 +35,7 @@ COOKIE_MILLIS = 7 * 24 * 3_600_000
 RENEW_MILLIS = 3_600_000
 SEEN_MILLIS = 60_000
 """How exactly it is known when a browser was seen."""
-MOST_BROWSERS = 16
+MAX_BROWSERS = 16
 LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 """None of them is taken for another one."""
 CODE_LENGTH = 12
@@ -135,7 +135,7 @@ class Browsers:
         if not _take(self._home, code, self._now()):
             return None
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        for old in self.all()[MOST_BROWSERS - 1 :]:
+        for old in self.all()[MAX_BROWSERS - 1 :]:
             self._file(old.id).unlink(missing_ok=True)
         ident = self._secret()[:16]
         kept = Kept(" ".join(name.split())[:60] or "browser", self._now(), self._secret())
@@ -187,7 +187,7 @@ class Browsers:
         """Note what a browser does. If the disk is full, people can still decide."""
         file = self._home / DEEDS_FILE
         with suppress(OSError):
-            if file.exists() and file.stat().st_size > MOST_DEED_BYTES:
+            if file.exists() and file.stat().st_size > MAX_DEED_BYTES:
                 file.replace(file.with_suffix(".old"))
             with open(file, "ab", opener=_own) as opened:
                 opened.write(msgspec.json.encode(action) + b"\n")

@@ -22,7 +22,7 @@ from lottisync.store.transaction import Transaction
 from lottisync.web import words
 from lottisync.web.frame import back_to, form_of, page, problem_text, site_of
 
-MOST_WAKES = 20
+MAX_WAKES = 20
 CHIPS = (
     ("", marked("All")),
     ("calls", marked("Tool calls")),
@@ -226,7 +226,7 @@ def wakes_of(reader: Reader, journal: Reader, agent_id: str) -> list[Wake]:
         spoken.setdefault(str(message.metadata.get("runKey", "")), []).append(message)
     begun = {key: min(message.created_at for message in messages) for key, messages in spoken.items()}
     begun |= {key: run.created_at for key, run in logged.items()}
-    newest = sorted(begun, key=lambda key: (begun[key], key), reverse=True)[:MOST_WAKES]
+    newest = sorted(begun, key=lambda key: (begun[key], key), reverse=True)[:MAX_WAKES]
     return [
         _wake(reader, journal, key, begun[key], logged.get(key), costs.get(key), spoken.get(key, [])) for key in newest
     ]

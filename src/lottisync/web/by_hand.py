@@ -7,7 +7,7 @@ tick and a position are not written by hand: one of their values is kept, or the
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from lottisync.agents.lifecycle import TOKENS_A_DAY, checked_name
+from lottisync.agents.lifecycle import TOKENS_PER_DAY, checked_name
 from lottisync.journal import task_values
 from lottisync.journal import words as task_words
 from lottisync.problem import Problem, Sentence
@@ -53,8 +53,8 @@ BY_HAND: Mapping[tuple[str, str], ByHand] = {
     ("task", "categoryId"): _verb("category"),
     ("task", "languageCode"): _verb("language"),
     ("agent", "displayName"): _checked("title", checked_name),
-    ("agent", f"config/{TOKENS_A_DAY}"): _TOKENS,
-    ("agentSettings", TOKENS_A_DAY): _TOKENS,
+    ("agent", f"config/{TOKENS_PER_DAY}"): _TOKENS,
+    ("agentSettings", TOKENS_PER_DAY): _TOKENS,
 }
 """What may be written by hand, by type and path."""
 

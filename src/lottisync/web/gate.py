@@ -21,8 +21,8 @@ MOST_BYTES = 256 * 1024
 """Of a form. A note has 100,000 characters; of a thousand rows the digests have 140 kB."""
 BODY_SECONDS = 10.0
 """How long a form may take to arrive."""
-MOST_FIELDS = 2_100
-MOST_HEADER_BYTES = 16 * 1024
+MAX_FIELDS = 2_100
+MAX_HEADER_BYTES = 16 * 1024
 """Of the head of a request: its address, and each header with its name."""
 FOR_STRANGERS = ("/enter", "/authority.crt")
 ONLY_HERE = ("/browsers", "/pair", "/settings", "/devices")
@@ -107,7 +107,7 @@ class Gate:
 
     async def _let_in(self, request: Request) -> None:
         entrance, path = self._entrance, request.url.path
-        if _head_bytes(request) > MOST_HEADER_BYTES:
+        if _head_bytes(request) > MAX_HEADER_BYTES:
             raise Refused("large-head")
         if not set(request.headers.getlist("host")) <= entrance.hosts or len(request.headers.getlist("host")) != 1:
             raise Refused("other-host")
@@ -188,7 +188,7 @@ async def read_form(request: Request) -> Form:
     except TimeoutError:
         raise Refused("too-slow") from None
     try:
-        pairs = parse_qsl(held.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+        pairs = parse_qsl(held.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:
         raise Refused("bad-form") from None
     return Form([(name, value.replace("\r\n", "\n")) for name, value in pairs])

@@ -37,7 +37,7 @@ from lottisync.web.site import Site
 DAY = 24 * 60 * 60 * 1000
 ALL = "all"
 """In an address: not one item was decided but those of a card."""
-MOST_OPEN = 30
+MAX_OPEN = 30
 """With more items than these, one card is open, and the others are a line each."""
 PER_PAGE = 20
 """Cards on a page."""
@@ -57,7 +57,7 @@ def shown(request: Request, since: int, *, said: str = "", status: int = 200) ->
     waiting = sum(head.waiting for head in heads)
     part = _part(request)
     lines = rows.folded(heads, slice(part.page * PER_PAGE, (part.page + 1) * PER_PAGE))
-    opened = lines if waiting <= MOST_OPEN else [line for line in lines if line.ident == part.open] or lines[:1]
+    opened = lines if waiting <= MAX_OPEN else [line for line in lines if line.ident == part.open] or lines[:1]
     sets, aside = listed.opened([ident for line in opened for ident in line.sets], now)
     found = rows.cards(sets)
     in_place = {row.item.id for card in found for row in card.rows}
@@ -82,7 +82,7 @@ def shown(request: Request, since: int, *, said: str = "", status: int = 200) ->
         attention=_attention(site),
         minds=None if found else _minds(site),
         progress=_progress(site, found),
-        heeded=sum(card.heeded for card in found) if waiting <= MOST_OPEN else 0,
+        heeded=sum(card.heeded for card in found) if waiting <= MAX_OPEN else 0,
         back="",
     )
 

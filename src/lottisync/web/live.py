@@ -16,7 +16,7 @@ from lottisync.web.access import Entrance
 from lottisync.web.frame import site_of
 from lottisync.web.site import Site
 
-MOST_STREAMS = 16
+MAX_STREAMS = 16
 """At one time. A browser holds six connections to a server, so a page that is hidden for long closes its stream."""
 SETTLE_SECONDS = 0.05
 """How long changes are gathered before a page hears of them."""
@@ -34,7 +34,7 @@ class Streams:
 
     async def __call__(self, request: Request) -> Response:
         """`GET /live`."""
-        if self._open >= MOST_STREAMS:
+        if self._open >= MAX_STREAMS:
             return PlainTextResponse("too-many-streams: Close a page of this server, or reload.\n", 503)
         seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
         self._count += 1

@@ -17,9 +17,9 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from lottisync.web.gate import MOST_HEADER_BYTES
+from lottisync.web.gate import MAX_HEADER_BYTES
 
-MOST_CONNECTIONS = 64
+MAX_CONNECTIONS = 64
 KEEP_SECONDS = 5
 """How long a connection stays open without use."""
 REQUEST_SECONDS = 10.0
@@ -83,8 +83,8 @@ async def serve(app: ASGIApp, sockets: Sequence[socket.socket], tls: ssl.SSLCont
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        limit_concurrency=MOST_CONNECTIONS,
-        h11_max_incomplete_event_size=MOST_HEADER_BYTES,
+        limit_concurrency=MAX_CONNECTIONS,
+        h11_max_incomplete_event_size=MAX_HEADER_BYTES,
         timeout_keep_alive=KEEP_SECONDS,
         timeout_graceful_shutdown=CLOSE_SECONDS,
     )

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lottisync.agents import spending, switch
-from lottisync.agents.spending import MOST_A_DAY
+from lottisync.agents.spending import MAX_TOKENS_PER_DAY
 from lottisync.journal import never_sent
 from lottisync.language import marked, say
 from lottisync.problem import Problem, Usage
@@ -95,7 +95,7 @@ def tokens(text: str) -> int | None:
     """Tokens a day; None without a limit. Raises `Usage`."""
     if not text:
         return None
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:20]) <= MOST_A_DAY):
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:20]) <= MAX_TOKENS_PER_DAY):
         raise Usage("bad-value", "a limit is a number of tokens; got {text}", text=quoted(text[:40]))
     return int(text)
 

@@ -44,7 +44,7 @@ FILTERS = (
     ("deleted", marked("Deleted")),
 )
 WEEK = 7
-MOST_WRITES = 50
+MAX_WRITES = 50
 """Lines of the history of a task's fields on its page."""
 
 
@@ -235,7 +235,7 @@ def _written(site: Site, reader: Reader, task_id: str) -> list[FieldWrite]:
             *(iso(line.stamp.millis), say("you") if line.stamp.precedence >= PERSON else say("an agent")),
             *(names.get(line.stamp.host, say("another device")), (line.path, line.stamp) in shown),
         )
-        for line in lines[: -MOST_WRITES - 1 : -1]
+        for line in lines[: -MAX_WRITES - 1 : -1]
     ]
 
 
