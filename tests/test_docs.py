@@ -145,6 +145,21 @@ def test_the_prose_uses_common_words(folder: str) -> None:
     assert {file: words for file, words in found.items() if words} == {}
 
 
+NO_NOUN = re.compile(
+    r"\b(?:that|what|which|who) (?:is|are) (?:none(?! of (?:your|the person's) devices)|no)\b"
+    r"(?! (?:longer|more|help|failure|error|reason|news|secret|way|other)\b)"
+)
+
+
+@pytest.mark.parametrize("folder", ["src", "docs"])
+def test_what_is_not_a_thing_is_called_that(folder: str) -> None:
+    """Readers stumble over "what is no number": better "what is not a number"."""
+    files = [file for suffix in ("py", "md") for file in (ROOT / folder).rglob(f"*.{suffix}")]
+    texts = {file.relative_to(ROOT): re.sub(r"\s+(?:# )?", " ", file.read_text()) for file in files}
+    assert {file: found for file, text in texts.items() if (found := NO_NOUN.findall(text))} == {}
+    assert NO_NOUN.findall("What is left; of what is no number, one that is none") == ["what is no", "that is none"]
+
+
 def test_uncommon_words_are_found() -> None:
     text = "Whoever\nasks gets it anew. Here is a day that is\nnone. There is none of this id. def test_whoever_asks()"
     assert uncommon(text) == ["Whoever", "anew", "day that is none", "whoever"]

@@ -200,7 +200,7 @@ def number(count: int) -> str:
 
 
 def language_name(code: str) -> str:
-    """`de` -> `German`; what is no code of a language stays as it is."""
+    """`de` -> `German`; what is not a code of a language stays as it is."""
     return _names()[_language.get()].get(code, code)
 
 

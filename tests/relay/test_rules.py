@@ -967,9 +967,9 @@ def _next_of_log(visitor: Visitor) -> Publication:
 
 
 def test_what_a_member_sends_that_is_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="sealed what is no envelope"):
+    with pytest.raises(ValueError, match="sealed bytes that are not of the kind envelope"):
         content.decode(b"\xff", content.Envelope)
-    with pytest.raises(ValueError, match="sealed what is no state"):
+    with pytest.raises(ValueError, match="sealed bytes that are not of the kind state"):
         content.decode(content.encode(content.Wraps([], b"")), content.State)
 
 

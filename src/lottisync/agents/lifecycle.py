@@ -168,7 +168,7 @@ def set_timer(tx: Transaction, agent_id: str, timer_id: str, at: str | None) -> 
 
 
 def timers(agent: Agent) -> dict[str, str]:
-    """When it wakes, by the timer's name. Any device may have written it: what is no instant counts as absent
+    """When it wakes, by the timer's name. Any device may have written it: what is not an instant counts as absent
     (ENT-1000)."""
     return {name: at for name, at in agent.timers.items() if "|" not in name and is_instant(at)}
 

@@ -43,7 +43,7 @@ def of(knowledge: Knowledge, entities: Iterable[Entity]) -> Seen:
 
 
 def stored(knowledge: Mapping[str, int], listed: Any) -> Seen:
-    """The inverse of how state and messages keep it. What is no dot there counts as not seen."""
+    """The inverse of how state and messages keep it. What is not a dot there counts as not seen."""
     dots = listed if isinstance(listed, list) else []
     return Seen({Host(host): counter for host, counter in knowledge.items()}, frozenset(_dots(dots)))
 

@@ -264,7 +264,7 @@ def _task_title(home: TaskHome, agent_id: str) -> str | None:
 
 
 def reminders(home: TaskHome, now: int) -> list[Reminder]:
-    """The open tasks with a reminder that is over, the oldest first. What is no instant reminds of nothing."""
+    """The open tasks with a reminder that is over, the oldest first. What is not an instant reminds of nothing."""
     found = task_list.reminded(home.path / task_list.FILE, home.journal, iso(now))
     return [Reminder(task.id, task.title, at) for task in found if (at := time_entry.instant(task.remind_at or ""))]
 

@@ -223,7 +223,7 @@ def _command(name: str, text: str) -> list[str]:
 
 
 def _check(name: str, text: str | None) -> None:
-    """Raises `ValueError` for a text that is no value of the setting."""
+    """Raises `ValueError` for a text that is not a value of the setting."""
     if name == "language":
         if text not in (None, *LANGUAGES):
             raise ValueError(f"a language is one of {', '.join(LANGUAGES)}; got {text!r}")

@@ -285,7 +285,7 @@ def position_in(reader: Reader, task_id: str, checklist_id: str) -> dict[str, st
 
 
 def rank_after(*ranks: str) -> str:
-    """A rank behind all of `ranks`. One that is no fractional index, as another program may write it, counts as
+    """A rank behind all of `ranks`. One that is not a fractional index, as another program may write it, counts as
     absent."""
     for last in sorted(ranks, reverse=True):
         with contextlib.suppress(FIError):

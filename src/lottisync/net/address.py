@@ -51,7 +51,7 @@ class Address(NamedTuple):
 
 
 def check_remote(address: Address) -> Address:
-    """The address, if another machine can be reached there. Raises `BadAddress` for port 0 and for hosts that are no
+    """The address, if another machine can be reached there. Raises `BadAddress` for port 0 and for hosts that are not
     single machine."""
     if not address.port:
         raise BadAddress(f"a port is 1 to 65535; got {address}")

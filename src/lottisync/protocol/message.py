@@ -291,7 +291,7 @@ _decoder: msgspec.msgpack.Decoder[list[AnyMessage]] = msgspec.msgpack.Decoder(li
 
 
 class MalformedMessage(ValueError):
-    """Bytes that are no messages; the one boundary that translates what a decoder may raise (SYNC-2)."""
+    """Bytes that are not messages; the one boundary that translates what a decoder may raise (SYNC-2)."""
 
 
 def encode(*messages: Message) -> bytes:

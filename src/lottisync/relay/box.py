@@ -120,7 +120,7 @@ class BoxRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, object]) -> "BoxRecord | None":
-        """None for fields that are no such record."""
+        """None for fields that are not such a record."""
         device, public, signature = (fields.get(name) for name in ("device", "public", "signature"))
         if not (isinstance(device, str) and isinstance(public, str) and isinstance(signature, str)):
             return None

@@ -155,8 +155,8 @@ def encode(content: _Content) -> bytes:
 
 
 def decode(body: bytes, kind: type[T]) -> T:
-    """Raises `BadMessage` for bytes that are no such content."""
+    """Raises `BadMessage` for bytes that are not such content."""
     try:
         return msgspec.msgpack.decode(body, type=kind)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, OverflowError) as error:
-        raise BadMessage(f"a member has sealed what is no {kind.__name__.lower()}: {error}") from None
+        raise BadMessage(f"a member has sealed bytes that are not of the kind {kind.__name__.lower()}: {error}") from None

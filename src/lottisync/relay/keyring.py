@@ -97,7 +97,7 @@ class Keyring:
 
     def take(self, parts: Parts, signer: str | None, now: int) -> bool:
         """Take the keys that were wrapped for this device, with the records that come with them; whether anything
-        was new. A signer that is no member may show the records that make it one. Raises `BadMessage`.
+        was new. A signer that is not a member may show the records that make it one. Raises `BadMessage`.
 
         All records are taken, not the revocations alone: among them may be the one by which a device that was revoked
         came back. Who knew only that it was revoked would hear nothing of it any more (RELAY-570)."""

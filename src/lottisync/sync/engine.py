@@ -175,7 +175,7 @@ class Engine:
         return self._usable.why()
 
     def nearby(self) -> int:
-        """How many programs announce themselves that are none of this person's devices."""
+        """How many programs announce themselves and are not this person's devices."""
         return self.meeting.nearby()
 
     def look_again(self) -> None:

@@ -177,7 +177,7 @@ class Meeting:
         self._changed()
 
     def nearby(self) -> int:
-        """How many programs announce themselves that are none of this person's devices."""
+        """How many programs announce themselves and are not this person's devices."""
         return len(self._strangers)
 
     # -- where a device is

@@ -79,7 +79,7 @@ class RangeComparison:
 
     def take(self, turn: m.Compare) -> list[m.Message]:
         """The other's turn; gives what to send before and with our own, and nothing at all when both have come to an
-        end. Raises `ValueError` for nodes that are none."""
+        end. Raises `ValueError` for bad nodes."""
         nodes = [checked(Node(node.prefix, node.children, node.items)) for node in turn.nodes]
         answers, ids = differing(self._own, filter(self._is_news, nodes))
         self._differing.update(ids)

@@ -263,7 +263,7 @@ def _step(reader: Reader, journal: Reader, message: AgentMessage) -> Step:
 
 
 def spelled(arguments: str) -> str:
-    """What a call was given, with the letters that a model wrote as numbers (`\\u00e4`); what is no JSON as it is."""
+    """What a call was given, with the letters that a model wrote as numbers (`\\u00e4`); what is not JSON as it is."""
     try:
         spelled = json.dumps(json.loads(arguments), ensure_ascii=False)
         spelled.encode()

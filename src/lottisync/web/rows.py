@@ -355,7 +355,7 @@ def _kind(name: str, text: str) -> str:
 
 
 def edited(item: ItemView, typed: dict[str, str]) -> dict[str, Any]:
-    """The arguments of an item with what a person typed in their place. What is no number where there was one stays
+    """The arguments of an item with what a person typed in their place. What is not a number where there was one stays
     text: the tool says what is wrong with it."""
     args = dict(item.args)
     for field in _fields(item):

@@ -165,7 +165,7 @@ def moment(instant: str | None, now: int) -> str:
 
 @lru_cache(64)
 def zone_named(name: str) -> tzinfo | None:
-    """The zone that a browser says that it is in, like `Europe/Berlin`; None for what is none: the machine's."""
+    """The zone that a browser says that it is in, like `Europe/Berlin`; None for anything else: the machine's."""
     try:
         return ZoneInfo(name) if 0 < len(name) < 64 else None
     except (ValueError, OSError, KeyError):
