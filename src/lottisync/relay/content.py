@@ -159,4 +159,6 @@ def decode(body: bytes, kind: type[T]) -> T:
     try:
         return msgspec.msgpack.decode(body, type=kind)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, OverflowError) as error:
-        raise BadMessage(f"a member has sealed bytes that are not of the kind {kind.__name__.lower()}: {error}") from None
+        raise BadMessage(
+            f"a member has sealed bytes that are not of the kind {kind.__name__.lower()}: {error}"
+        ) from None

@@ -58,8 +58,8 @@ def restore_own_name(connection: apsw.Connection) -> None:
 
 def restore_parents(connection: apsw.Connection) -> None:
     """Put right a parent that is not a host. A host that is not a branch has none. (The name of a branch follows from
-    the value of its first write.) The parent of a branch is the host whose log ends at a node just ahead of the branch. If
-    several can be meant, it stays damaged until another device sends a part of this chain (`peer_chain.extend`)."""
+    the value of its first write.) The parent of a branch is the host whose log ends at a node just ahead of the branch.
+    If several can be meant, it stays damaged until another device sends a part of this chain (`peer_chain.extend`)."""
     rows: list[Any] = connection.execute(
         f"""select n, host, first,
                 (select substr(segment, 1, {VALUE_BYTES}) from chain where host = n and first = b.first)
