@@ -260,6 +260,24 @@ def test_every_module_opens_with_what_it_is_about() -> None:
     assert silent == []
 
 
+SAME_NAME = {
+    *("Act", "Batch", "Choice", "Columns", "Document", "DuplicateKey", "Entry", "Found", "Gossip", "Group"),
+    *("Header", "Heads", "Kept", "Keys", "Line", "Log", "Mended", "Node", "Offer", "Opened", "Receiving", "Refused"),
+    *("Request", "Row", "Setting", "Settings", "State", "Taken", "Waiting", "Words"),
+}
+"""Classes of two packages that have one name. The list may get shorter, and not longer."""
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    """C-10: a reader who looks for a name finds one class."""
+    packages: dict[str, set[str]] = {}
+    for file in SOURCE.rglob("*.py"):
+        for node in nodes(file):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                packages.setdefault(node.name, set()).add(file.relative_to(SOURCE).parts[0])
+    assert {name for name, where in packages.items() if len(where) > 1} == SAME_NAME
+
+
 def test_the_code_map_names_every_file_and_no_other() -> None:
     """docs/specs/00-architecture.md: a map that leaves something out, or shows what is gone, leads astray."""
     text = (ROOT / "docs/specs/00-architecture.md").read_text()

@@ -13,7 +13,7 @@ from tests.support.tour import Answers, Tour
 from tools import json_page
 
 from lottisync import wording
-from lottisync.answers.form import VERSION, Error, Failed, Instant, encoded
+from lottisync.answers.form import VERSION, Error, FailedAnswer, Instant, encoded
 from lottisync.cli.answers import ANSWERS
 from lottisync.cli.main import lottisync
 
@@ -93,7 +93,7 @@ def test_cli_66_a_name_means_one_thing(kind: type[msgspec.Struct]) -> None:
 
 
 def test_cli_68_the_version_comes_first_and_the_answer_is_one_line() -> None:
-    line = encoded(Failed(Error("bad", "two\nlines")))
+    line = encoded(FailedAnswer(Error("bad", "two\nlines")))
     assert line == b'{"lottisync":%d,"error":{"code":"bad","message":"two\\nlines"}}' % VERSION
     assert encoded(Nothing()) == b'{"lottisync":1}'
 

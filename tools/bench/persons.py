@@ -160,7 +160,7 @@ async def _one_person(address: Address, signing: Member, sealing: Epoch, copies:
         await client.close()
 
 
-async def _connected(address: Address) -> connection.Connection:
+async def _connected(address: Address) -> connection.RelayConnection:
     """On a machine that does other work, too, a connection may not be made in time: then it is tried again."""
     with anyio.fail_after(BOUND_SECONDS):
         while True:

@@ -24,7 +24,7 @@ class AgentHome(msgspec.Struct, frozen=True, rename="camel"):
     offered: bool
 
 
-class Withheld(msgspec.Struct, frozen=True):
+class WithheldAnswer(msgspec.Struct, frozen=True):
     """Why nothing is sent to an agent's model now: `code` is `agents-off`, `never-sent`, `no-endpoint` or `budget`;
     `text` says it in a sentence; `until` is when it goes on by itself, or null."""
 
@@ -51,7 +51,7 @@ class AgentAnswer(msgspec.Struct, frozen=True, rename="camel"):
     task_closed: str | None
     model: str | None
     endpoint: str | None
-    withheld: Withheld | None
+    withheld: WithheldAnswer | None
     home_device: AgentHome
     config: dict[str, Any]
     subscriptions: dict[str, Any]
@@ -110,7 +110,7 @@ class AgentRules(msgspec.Struct, frozen=True, rename="camel"):
     tokens_today: int
 
 
-class Marked(msgspec.Struct, frozen=True):
+class MarkedAnswer(msgspec.Struct, frozen=True):
     """Something that is never sent to a model. `type` is `task`, `label` or `category`."""
 
     id: str
@@ -121,10 +121,10 @@ class Marked(msgspec.Struct, frozen=True):
 class NeverSent(msgspec.Struct, frozen=True):
     """All that the person has marked as never to be sent."""
 
-    marked: list[Marked]
+    marked: list[MarkedAnswer]
 
 
-class SentRequest(msgspec.Struct, frozen=True, rename="camel"):
+class SentAnswer(msgspec.Struct, frozen=True, rename="camel"):
     """A request that was sent to a model: its number, the wake, when and where to, and its size in bytes."""
 
     number: int
@@ -137,13 +137,13 @@ class SentRequest(msgspec.Struct, frozen=True, rename="camel"):
 class Sent(msgspec.Struct, frozen=True):
     """The requests of an agent that are kept, the latest first."""
 
-    requests: list[SentRequest]
+    requests: list[SentAnswer]
 
 
 class SentBody(msgspec.Struct, frozen=True):
     """A request with its body, as it was sent."""
 
-    request: SentRequest
+    request: SentAnswer
     body: str
 
 
@@ -187,7 +187,7 @@ class Changed(msgspec.Struct, frozen=True):
     name: str | None
 
 
-class Message(msgspec.Struct, frozen=True):
+class MessageAnswer(msgspec.Struct, frozen=True):
     """What was said or done in a wake. `tool` is null if it was no call of a tool. `succeeded` says of the answer to a
     call whether the call did anything, and is null for all else. `changed`: what it changed at once. `priority` and
     `category` are those of a note, and null for all else."""
@@ -202,10 +202,10 @@ class Message(msgspec.Struct, frozen=True):
     category: str | None = None
 
 
-class Conversation(msgspec.Struct, frozen=True):
+class ConversationAnswer(msgspec.Struct, frozen=True):
     """All of a wake, in order."""
 
-    messages: list[Message]
+    messages: list[MessageAnswer]
 
 
 class AttentionWanted(msgspec.Struct, frozen=True, rename="camel"):

@@ -63,7 +63,7 @@ class RelayServer(msgspec.Struct, frozen=True):
     people: list[str]
 
 
-class Setting(msgspec.Struct, frozen=True, rename="camel"):
+class SettingAnswer(msgspec.Struct, frozen=True, rename="camel"):
     """A setting of this device's daemon. `value` is null if the daemon chooses; `isSet`: it is in the file."""
 
     name: str
@@ -75,7 +75,7 @@ class SettingList(msgspec.Struct, frozen=True):
     """All settings, and the file that holds those that are set."""
 
     file: str
-    settings: list[Setting]
+    settings: list[SettingAnswer]
 
 
 class LogLine(msgspec.Struct, frozen=True):

@@ -20,7 +20,7 @@ class Named(msgspec.Struct, frozen=True):
     name: str
 
 
-class Device(msgspec.Struct, frozen=True, rename="camel"):
+class DeviceAnswer(msgspec.Struct, frozen=True, rename="camel"):
     """`lacks` says how many changes the device has not got yet, by store; null if nothing is known of it. `away`: why
     there is no connection; null if it is connected, or nothing is known."""
 
@@ -38,7 +38,7 @@ class Device(msgspec.Struct, frozen=True, rename="camel"):
 class Devices(msgspec.Struct, frozen=True):
     """All devices of this person that this one knows."""
 
-    devices: list[Device]
+    devices: list[DeviceAnswer]
 
 
 class Compared(msgspec.Struct, frozen=True):
@@ -95,7 +95,7 @@ class Daemon(msgspec.Struct, frozen=True, rename="camel"):
     started_at: Instant
 
 
-class StoreState(msgspec.Struct, frozen=True, rename="camel"):
+class StoreAnswer(msgspec.Struct, frozen=True, rename="camel"):
     """`knowledge`: how many writes of each host the store has. `quarantined`: entities that came and cannot be read."""
 
     entities: int
@@ -199,7 +199,7 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     unusable: dict[str, str]
     runs_twice: bool
     copies: list[Copy]
-    stores: dict[str, StoreState]
+    stores: dict[str, StoreAnswer]
     peers: list[Peer]
     invitations: list[InvitationState]
     asleep: list[AsleepAgent]
@@ -232,7 +232,7 @@ class StoresMade(msgspec.Struct, frozen=True):
     stores: list[str]
 
 
-class CodeShown(msgspec.Struct, frozen=True, rename="camel"):
+class CodeAnswer(msgspec.Struct, frozen=True, rename="camel"):
     """The first line of `pair`: the code to type on the other device, which finds this one at `port`."""
 
     code: str
@@ -320,7 +320,7 @@ class ComparedStore(msgspec.Struct, frozen=True, rename="camel"):
     mended: int
 
 
-class Verified(msgspec.Struct, frozen=True):
+class VerifiedAnswer(msgspec.Struct, frozen=True):
     """`away`: devices that were not reached."""
 
     compared: list[ComparedStore]
@@ -361,7 +361,7 @@ class Admission(msgspec.Struct, frozen=True):
     fingerprint: str
 
 
-class Browser(msgspec.Struct, frozen=True, rename="camel"):
+class BrowserAnswer(msgspec.Struct, frozen=True, rename="camel"):
     """A browser of the network that is let in, or was."""
 
     id: str
@@ -370,7 +370,7 @@ class Browser(msgspec.Struct, frozen=True, rename="camel"):
     last_seen_at: Instant
 
 
-class Browsers(msgspec.Struct, frozen=True):
+class BrowsersAnswer(msgspec.Struct, frozen=True):
     """The browsers of the network that see the pages of this device, the one seen last first."""
 
-    browsers: list[Browser]
+    browsers: list[BrowserAnswer]

@@ -33,7 +33,7 @@ class Error(msgspec.Struct, frozen=True):
     message: str
 
 
-class Failed(msgspec.Struct, frozen=True):
+class FailedAnswer(msgspec.Struct, frozen=True):
     """The answer of a command that could not be done."""
 
     error: Error

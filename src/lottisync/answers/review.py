@@ -36,7 +36,7 @@ class VerdictAnswer(msgspec.Struct, frozen=True, rename="camel"):
         return cls(outcome.item, outcome.result, outcome.message, outcome.decision, outcome.stale, outcome.view)
 
 
-class Verdicts(msgspec.Struct, frozen=True):
+class VerdictsAnswer(msgspec.Struct, frozen=True):
     """What became of the verdict on each proposal that was named."""
 
     verdicts: list[VerdictAnswer]

@@ -38,7 +38,7 @@ class Purged(msgspec.Struct, frozen=True, rename="camel"):
     held_back: list[HeldBack]
 
 
-class Write(msgspec.Struct, frozen=True, rename="camel"):
+class WriteAnswer(msgspec.Struct, frozen=True, rename="camel"):
     """A value that was written to the field `path`. `current`: it counts now; `replaced`: what was there before, null
     if nothing was, or if it is not known here. `deviceName` is null for a device that is not known here."""
 
@@ -56,7 +56,7 @@ class History(msgspec.Struct, frozen=True):
     """All that is known of the writes of one entity, oldest first."""
 
     id: str
-    writes: list[Write]
+    writes: list[WriteAnswer]
 
 
 class Written(msgspec.Struct, frozen=True, rename="camel"):

@@ -114,7 +114,7 @@ class Minder(msgspec.Struct, frozen=True, rename="camel"):
     proposals_waiting: int
 
 
-class Link(msgspec.Struct, frozen=True, rename="camel"):
+class LinkAnswer(msgspec.Struct, frozen=True, rename="camel"):
     """A relation to another task, as it reads from this one: `blocks`, `is_blocked_by`."""
 
     relation: str
@@ -134,7 +134,7 @@ class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
     language_code: str | None
     language_source: str
     labels: list[str]
-    links: list[Link]
+    links: list[LinkAnswer]
     checklists: list[ChecklistAnswer]
     archived_items: list[Item]
     entries: list[Note]
@@ -168,7 +168,7 @@ class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
             task.language_code,
             task.language_source,
             [label.name for label in page.labels],
-            [Link(one.word, one.task, one.title) for one in linked],
+            [LinkAnswer(one.word, one.task, one.title) for one in linked],
             [ChecklistAnswer(c.id, c.title, _items(page, c.id)) for c in page.checklists],
             [Item.of(item) for item in page.archived],
             [Note.of(entry) for entry in page.entries],
@@ -216,7 +216,7 @@ class ChangedTimes(msgspec.Struct, frozen=True):
     times: list[ChangedTime]
 
 
-class Imported(msgspec.Struct, frozen=True, rename="camel"):
+class ImportedAnswer(msgspec.Struct, frozen=True, rename="camel"):
     """How many entities the file added, and how many were here already. `byType`: what was added, by type, where the
     file says it. With `dryRun` nothing was added, and this is what would have been."""
 
@@ -226,7 +226,7 @@ class Imported(msgspec.Struct, frozen=True, rename="camel"):
     dry_run: bool
 
 
-class Hit(msgspec.Struct, frozen=True, rename="camel"):
+class HitAnswer(msgspec.Struct, frozen=True, rename="camel"):
     """A task, item or note that has all the words, with its task; `piece` is the text around them."""
 
     id: str
@@ -239,4 +239,4 @@ class Hit(msgspec.Struct, frozen=True, rename="camel"):
 class Hits(msgspec.Struct, frozen=True):
     """What was found, the best first."""
 
-    hits: list[Hit]
+    hits: list[HitAnswer]

@@ -12,13 +12,13 @@ from lottisync.answers.agents import (
     AgentAnswer,
     Agents,
     Changed,
-    Conversation,
-    Message,
+    ConversationAnswer,
+    MessageAnswer,
     ReportAnswer,
     RunAnswer,
     Runs,
     Tokens,
-    Withheld,
+    WithheldAnswer,
 )
 from lottisync.cli import completion
 from lottisync.cli.hints import with_hint
@@ -155,7 +155,7 @@ def _state(page: AgentAnswer) -> str:
     return say("{state}, home is away", state=state) if page.home_device.offered else state
 
 
-def _withheld(reason: Withheld) -> str:
+def _withheld(reason: WithheldAnswer) -> str:
     match reason.code:
         case "budget":
             return say("paused: budget, until {until}", until=local(reason.until) or "an unknown time")
@@ -338,10 +338,10 @@ def _show_run(
         if meant[0].error_message:
             terminal.text(translated(meant[0].error_message), f"{say(ENDS.get(meant[0].status, meant[0].status))}: ")
 
-    terminal.emit(Conversation(said), shown)
+    terminal.emit(ConversationAnswer(said), shown)
 
 
-def _show_message(terminal: Terminal, said: Message) -> None:
+def _show_message(terminal: Terminal, said: MessageAnswer) -> None:
     failed = "  " + say("(nothing was done)") if said.succeeded is False else ""
     about = said.tool or ", ".join(filter(None, (said.priority, said.category)))
     terminal.line(f"{local(said.at, TIME_OF_DAY)}  {said.kind:<11} {about}{failed}", "dim")
@@ -350,7 +350,7 @@ def _show_message(terminal: Terminal, said: Message) -> None:
         terminal.line(MARGIN + say("changed the {type} {name}", type=one.type, name=one.name or one.id))
 
 
-def _message(home: TaskHome, reader: Reader, said: AgentMessage) -> Message:
+def _message(home: TaskHome, reader: Reader, said: AgentMessage) -> MessageAnswer:
     """One line of the record, with what its call changed in the journal (S3-78)."""
     changed = [str(link.value("toId")) for link in reader.links_from(said.id, "tool_effect")]
     with home.journal.reading() as journal:
@@ -360,7 +360,9 @@ def _message(home: TaskHome, reader: Reader, said: AgentMessage) -> Message:
     text = thread.full_text(reader, said)
     note = said.kind == "observation"
     priority, category = (metadata.get("priority"), metadata.get("category")) if note else (None, None)
-    return Message(said.created_at, said.kind, metadata.get("toolName"), text, succeeded, entities, priority, category)
+    return MessageAnswer(
+        said.created_at, said.kind, metadata.get("toolName"), text, succeeded, entities, priority, category
+    )
 
 
 def _changed(journal: Reader, ident: str) -> Changed:

@@ -11,7 +11,7 @@ from lottisync.agents import sent as requests
 from lottisync.agents.openai_client import DEFAULT_MODEL
 from lottisync.agents.spending import MAX_TOKENS_PER_DAY
 from lottisync.agents.types import AgentSettings
-from lottisync.answers.agents import AgentRules, Marked, NeverSent, Sent, SentBody, SentRequest
+from lottisync.answers.agents import AgentRules, MarkedAnswer, NeverSent, Sent, SentAnswer, SentBody
 from lottisync.cli import completion
 from lottisync.cli.agent_pages import agent_of
 from lottisync.cli.output import file_line
@@ -109,7 +109,7 @@ def never_send(terminal: Terminal, task: str | None, label: str | None, category
     with terminal.home.journal.transaction(clock.now(), PERSON) as tx:
         for ident in _named(tx, task, label, category):
             never_sent.mark(tx, ident, never=not off)
-        marked = [Marked(each.id, each.type, each.name) for each in never_sent.all_marked(tx)]
+        marked = [MarkedAnswer(each.id, each.type, each.name) for each in never_sent.all_marked(tx)]
     terminal.emit(NeverSent(marked), lambda: _show_marked(terminal, marked))
 
 
@@ -119,7 +119,7 @@ def _named(reader: Reader, task: str | None, label: str | None, category: str | 
     return found + ([names.find_known(reader, "category", category)] if category is not None else [])
 
 
-def _show_marked(terminal: Terminal, marked: list[Marked]) -> None:
+def _show_marked(terminal: Terminal, marked: list[MarkedAnswer]) -> None:
     if not marked:
         terminal.line(
             say("Nothing is marked. A model may be told of every task that has an agent, and of linked ones.")
@@ -143,7 +143,7 @@ def sent(terminal: Terminal, which: str, number: int | None) -> None:
     """
     found = agent_of(terminal.home, which)
     with terminal.home.agent.reading() as reader:
-        kept = [SentRequest(*each) for each in requests.requests(reader, found.id)]
+        kept = [SentAnswer(*each) for each in requests.requests(reader, found.id)]
         body = requests.body(reader, found.id, number) if number is not None else None
     if number is None:
         rows = [

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from lottisync.answers.care import Setting, SettingList
+from lottisync.answers.care import SettingAnswer, SettingList
 from lottisync.cli.help_pages import Group
 from lottisync.cli.options import everywhere
 from lottisync.cli.terminal import Terminal, common
@@ -91,13 +91,13 @@ def _tell(terminal: Terminal, name: str, afterwards: str = "") -> None:
     terminal.emit(setting, lambda: terminal.line(f"{name} = {_shown(setting)}  {say(afterwards)}".rstrip()))
 
 
-def _setting(path: Path, name: str) -> Setting:
+def _setting(path: Path, name: str) -> SettingAnswer:
     from lottisync.daemon.settings import given, value_of
 
-    return Setting(name, value_of(path, name), name in given(path))
+    return SettingAnswer(name, value_of(path, name), name in given(path))
 
 
-def _shown(setting: Setting) -> str:
+def _shown(setting: SettingAnswer) -> str:
     match setting.value:
         case None:
             return say("(the daemon chooses)")

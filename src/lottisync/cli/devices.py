@@ -11,7 +11,7 @@ from lottisync.answers import devices as answers
 from lottisync.answers.devices import (
     Acknowledged,
     AddressGiven,
-    Device,
+    DeviceAnswer,
     DeviceChanged,
     Devices,
     Named,
@@ -74,7 +74,7 @@ def devices(context: click.Context, terminal: Terminal) -> None:
     heard = clocks_heard(home, running)
     lacks, where, away = lacked(home, running), known_addresses(home, running), absences(home, running)
     rows = [
-        Device(
+        DeviceAnswer(
             member.device,
             member.name,
             member.status,
@@ -124,7 +124,7 @@ SAID_BY = {
 }
 
 
-def _shown_address(row: Device, each: AddressState) -> str:
+def _shown_address(row: DeviceAnswer, each: AddressState) -> str:
     sources = ", ".join(say(SAID_BY[source]) for source in each.sources if source in SAID_BY)
     if row.this:
         return f"{each.address}  {sources}"
@@ -137,7 +137,7 @@ def _shown_address(row: Device, each: AddressState) -> str:
     return f"{each.address}  {', '.join(filter(None, (sources, worked)))}{failed}"
 
 
-def _note(row: Device) -> str:
+def _note(row: DeviceAnswer) -> str:
     if row.this:
         return say("this device")
     missing = sum((row.lacks or {}).values())
@@ -297,7 +297,7 @@ def list_browsers(terminal: Terminal) -> None:
         if not rows:
             terminal.line(say("None is let in. Let one in: lottisync open --phone"), "dim")
 
-    terminal.emit(answers.Browsers(found), shown)
+    terminal.emit(answers.BrowsersAnswer(found), shown)
 
 
 @devices.command("revoke-browser")
@@ -313,8 +313,8 @@ def revoke_browser(terminal: Terminal, name: str) -> None:
     terminal.emit(out, lambda: terminal.line(say("{name} sees nothing any more.", name=out.name), "green"))
 
 
-def _answer(one: "Browser") -> answers.Browser:
-    return answers.Browser(one.id, one.name, iso(one.admitted), iso(one.seen))
+def _answer(one: "Browser") -> answers.BrowserAnswer:
+    return answers.BrowserAnswer(one.id, one.name, iso(one.admitted), iso(one.seen))
 
 
 def _browsers(terminal: Terminal) -> "Browsers":

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import click
 
 from lottisync.answers.stores import Exported
-from lottisync.answers.tasks import Imported
+from lottisync.answers.tasks import ImportedAnswer
 from lottisync.cli.acts import acting
 from lottisync.cli.hints import with_hint
 from lottisync.cli.output import file_line
@@ -194,7 +194,7 @@ def _import_tasks(terminal: Terminal, parsed: "TaskFile", *, dry_run: bool) -> N
         if dry_run:
             raise _DryRun
     by_type = {"task": added.tasks, "checklistItem": added.items, "entry": added.notes, "label": added.labels}
-    value = Imported(sum(by_type.values()), added.kept, by_type, dry_run)
+    value = ImportedAnswer(sum(by_type.values()), added.kept, by_type, dry_run)
     parts = (
         several("{count} task", "{count} tasks", added.tasks),
         several("{count} checklist item", "{count} checklist items", added.items),
@@ -212,7 +212,7 @@ def _import_export(terminal: Terminal, lines: list[bytes], *, dry_run: bool) -> 
     stores = {name: store for name, store in home.stores.items() if name != home.space.schema.name}
     with terminal.progress(say("importing"), len(lines)) as advance:
         found = export.take(stores, lines, clock.now(), dry_run=dry_run, progress=advance)
-    value = Imported(found.added, found.present, {}, dry_run)
+    value = ImportedAnswer(found.added, found.present, {}, dry_run)
     added = several("{count} entity", "{count} entities", found.added)
     said = _said(added, found.present, dry_run=dry_run)
     terminal.emit(value, lambda: terminal.line(said))

@@ -2,7 +2,7 @@
 
 import click
 
-from lottisync.answers.stores import History, Write
+from lottisync.answers.stores import History, WriteAnswer
 from lottisync.cli import entity_names, field_words
 from lottisync.cli.terminal import Terminal, common
 from lottisync.cli.times import SECONDS, local
@@ -30,7 +30,7 @@ def history(terminal: Terminal, entity_id: str) -> None:
         lines = overwritten.history(reader, ident)
     names, called = device_names(home), field_words.called(home)
     rows = [
-        Write(
+        WriteAnswer(
             iso(line.stamp.millis),
             field_words.writer(line.stamp.precedence),
             line.stamp.host,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lottisync.answers.form import Error, Failed
+from lottisync.answers.form import Error, FailedAnswer
 from lottisync.cli import help_pages
 from lottisync.cli.help_pages import Group
 from lottisync.cli.hints import system_text, with_hint
@@ -143,7 +143,7 @@ def _one_line(error: click.ClickException) -> str:
 def _tell(given: list[str], code: str, message: str) -> None:
     if "--json" in given:
         with suppress(OSError):
-            answer_line(Failed(Error(code, message)))
+            answer_line(FailedAnswer(Error(code, message)))
         finish()
     with suppress(OSError):
         sys.stderr.write(f"lottisync: {one_line(message)}\n")

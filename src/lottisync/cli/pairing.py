@@ -8,7 +8,7 @@ import anyio
 import click
 
 from lottisync.answers.devices import (
-    CodeShown,
+    CodeAnswer,
 )
 from lottisync.cli.devices import identity_problems
 from lottisync.cli.paired import listens_at, own_side, tell_paired
@@ -99,7 +99,7 @@ def _pair(terminal: Terminal, code: str | None, at: str | None, where: Address, 
             offer = CodeOffer(new_code(clock.draw(64)), expires)
 
             def ready(port: int) -> None:
-                shown = CodeShown(offer.shown, port, iso(expires))
+                shown = CodeAnswer(offer.shown, port, iso(expires))
                 terminal.emit(shown, lambda: _show_code(terminal, offer.shown, port))
 
             def tell(error: PairingError) -> None:

@@ -14,7 +14,7 @@ from nats.js.errors import APIError
 from lottisync.answers.care import Finding, FindingState
 from lottisync.language import listed, marked, number, say, several, translated
 from lottisync.problem import Problem
-from lottisync.relay.connection import NOT_STORED, Connection, connect, has_no_room, said_by_server, stalled
+from lottisync.relay.connection import NOT_STORED, RelayConnection, connect, has_no_room, said_by_server, stalled
 from lottisync.relay.credentials import expires_at
 from lottisync.relay.jetstream import JetStream
 from lottisync.relay.server_files import MAX_PAYLOAD
@@ -82,7 +82,7 @@ async def examine(setting: Setting, tag: bytes, now: Callable[[], int]) -> list[
         await client.close()
 
 
-def _server(client: Connection, setting: Setting, took: int) -> Finding:
+def _server(client: RelayConnection, setting: Setting, took: int) -> Finding:
     version = client.connected_server_version
     text = say(
         "{url} answers after {took} ms; nats-server {version}",
@@ -126,7 +126,7 @@ def _payload(limit: int) -> Finding:
     return Finding("message size", "fault", text, advice)
 
 
-async def _stream(client: Connection, setting: Setting, tag: bytes, now: Callable[[], int]) -> list[Finding]:
+async def _stream(client: RelayConnection, setting: Setting, tag: bytes, now: Callable[[], int]) -> list[Finding]:
     try:
         relay = await JetStream.opened(client, setting, tag, PATIENCE_SECONDS)
         limits = _limits(await relay.info())
@@ -172,7 +172,7 @@ def _room(used: int, limit: int | None) -> Finding:
     return Finding("storage", "good", text, None)
 
 
-async def _permissions(relay: JetStream, client: Connection, now: Callable[[], int]) -> list[Finding]:
+async def _permissions(relay: JetStream, client: RelayConnection, now: Callable[[], int]) -> list[Finding]:
     """Publish, list, read and delete, until one is refused. The server's clock stands in the message that it stored."""
     clock: list[float] = []
     trial = relay.trial()
@@ -197,7 +197,7 @@ async def _permissions(relay: JetStream, client: Connection, now: Callable[[], i
     return [Finding("permissions", "good", text, None), _clock(clock)]
 
 
-def _not_done(error: TimeoutError | NatsError, client: Connection, done: list[str], what: str) -> Finding:
+def _not_done(error: TimeoutError | NatsError, client: RelayConnection, done: list[str], what: str) -> Finding:
     """Why one step was not done: there is no room, the server's disk fails, or it is not permitted."""
     if has_no_room(error):
         text = say("the relay is full: {reason}", reason=said_by_server(error))

@@ -426,7 +426,7 @@ def reindex(terminal: Terminal) -> None:
 def _report(terminal: Terminal, items: list[ItemView], outcomes: list[Outcome]) -> None:
     """Print what became of each of `items`, as they were; exit code 1 if one of them could not be done. An item that
     has changed since it was shown is shown as it is now, and the next verdict is about that."""
-    answer = answers.Verdicts([answers.VerdictAnswer.of(each) for each in outcomes])
+    answer = answers.VerdictsAnswer([answers.VerdictAnswer.of(each) for each in outcomes])
     names = [item.name for item in items if any(each.item == item.id and _is_stale(each) for each in outcomes)]
 
     def shown() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from lottisync.answers.tasks import Hit as Answer
+from lottisync.answers.tasks import HitAnswer as Answer
 from lottisync.answers.tasks import Hits
 from lottisync.cli.terminal import Terminal, common, short
 from lottisync.daemon.home import TaskHome

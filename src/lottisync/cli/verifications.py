@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import click
 
-from lottisync.answers.devices import ComparedStore, Named, Verified
+from lottisync.answers.devices import ComparedStore, Named, VerifiedAnswer
 from lottisync.cli import completion
 from lottisync.cli.terminal import Terminal, common, listen_at
 from lottisync.language import marked, say, several
@@ -114,7 +114,7 @@ def verify(terminal: Terminal, peer: str | None, wait: int, listen: str | None, 
                 say("{active} is not reachable now: nothing was compared with it.", active=active[device]), "yellow"
             )
 
-    terminal.emit(Verified(rows, [Named(device, active[device]) for device in (*away, *unasked)]), shown)
+    terminal.emit(VerifiedAnswer(rows, [Named(device, active[device]) for device in (*away, *unasked)]), shown)
     if any(row.outcome not in ("equal", "not-shared") for row in rows):
         raise click.exceptions.Exit(1)
 

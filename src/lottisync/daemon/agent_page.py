@@ -8,7 +8,7 @@ from lottisync.agents.endpoint import choice
 from lottisync.agents.model import TokenUsage
 from lottisync.agents.report import latest_report
 from lottisync.agents.types import Agent, AgentState
-from lottisync.answers.agents import AgentAnswer, AgentHome, AgentRules, Tokens, Withheld
+from lottisync.answers.agents import AgentAnswer, AgentHome, AgentRules, Tokens, WithheldAnswer
 from lottisync.answers.tasks import Minder
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.settings import read_settings
@@ -87,8 +87,8 @@ def here_of(home: TaskHome, now: int) -> admission.Here:
     return admission.Here(home.key.device_id, now, None, home.device_name, endpoints)
 
 
-def _withheld(reason: admission.Withheld) -> Withheld:
-    return Withheld(reason.code, reason.message, iso(reason.until) if reason.until else None)
+def _withheld(reason: admission.Withheld) -> WithheldAnswer:
+    return WithheldAnswer(reason.code, reason.message, iso(reason.until) if reason.until else None)
 
 
 def rules(home: TaskHome, now: int) -> AgentRules:

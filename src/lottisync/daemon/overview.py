@@ -18,7 +18,7 @@ from lottisync.answers.devices import (
     Peer,
     RelayReached,
     Reminder,
-    StoreState,
+    StoreAnswer,
     UnfinishedVerdict,
 )
 from lottisync.causality.vector_clock import Host
@@ -112,10 +112,10 @@ def unusable_stores(home: TaskHome) -> dict[str, Sentence]:
     return {name: problem.sentence for name, problem in home.folder.unusable.items()}
 
 
-def _store_state(store: Store) -> StoreState:
+def _store_state(store: Store) -> StoreAnswer:
     with store.reading() as reader:
         knowledge = {str(host): end for host, end in reader.knowledge().items()}
-        return StoreState(reader.count(), reader.digest().hex(), knowledge, reader.count_quarantined())
+        return StoreAnswer(reader.count(), reader.digest().hex(), knowledge, reader.count_quarantined())
 
 
 def _peers(home: TaskHome, running: DaemonStatus | None, now: int) -> list[Peer]:

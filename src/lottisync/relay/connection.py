@@ -35,7 +35,7 @@ OF_ANOTHER_NAME, OUT_OF_DATE = (62, 64), (9, 10)
 """What OpenSSL says of a certificate: host or address do not match; not valid yet, or no more."""
 
 
-class Connection(Client):
+class RelayConnection(Client):
     """A client that keeps `tls://`: nats-py itself goes on in the clear if the server says that it has no TLS, and then
     shows the password to all who listen. `refused` is the last thing that the server did not permit; `lacks_tls` holds
     if it was left for that. `when_closed` is called when the connection has ended, on either side."""
@@ -75,9 +75,9 @@ class Connection(Client):
                 await asyncio.wait_for(transport.wait_closed(), 1)
 
 
-async def connect(setting: Setting) -> Connection:
+async def connect(setting: Setting) -> RelayConnection:
     """Raises `Problem`."""
-    client = Connection()
+    client = RelayConnection()
     options = {**_credentials(setting), **_tls(setting)}
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
@@ -98,7 +98,7 @@ async def connect(setting: Setting) -> Connection:
     return client
 
 
-def _at_odds(setting: Setting, error: BaseException, client: Connection) -> Problem | None:
+def _at_odds(setting: Setting, error: BaseException, client: RelayConnection) -> Problem | None:
     """The server answers, and does not agree with the URL on TLS: it is up, and its certificate is not the matter."""
     if client.lacks_tls:
         code, reason = "relay-without-tls", Sentence("the server does not use TLS, and the URL begins with tls://")

@@ -27,7 +27,7 @@ from nats.js.errors import APIError, NotFoundError
 from lottisync.device import clock
 from lottisync.problem import Problem
 from lottisync.relay import stream
-from lottisync.relay.connection import Connection, connect, has_no_room, stalled
+from lottisync.relay.connection import RelayConnection, connect, has_no_room, stalled
 from lottisync.relay.deletion import Purge
 from lottisync.relay.header import LANE_BYTES, Name
 from lottisync.relay.lane import Moved, Publication
@@ -66,7 +66,7 @@ class JetStream:
     """Made by `connect`. `changed` is set whenever another program has published something. `replaced` are the names
     that the last look found again, and under them another message than was found or put there before."""
 
-    def __init__(self, client: Connection, context: JetStreamContext, setting: Setting, tag: bytes) -> None:
+    def __init__(self, client: RelayConnection, context: JetStreamContext, setting: Setting, tag: bytes) -> None:
         self._client, self._context, self._setting = client, context, setting
         self._prefix = f"ls.{setting.space.hex()}"
         self._stream = f"LS-{setting.space.hex()}"
@@ -94,7 +94,7 @@ class JetStream:
 
     @classmethod
     async def opened(
-        cls, client: Connection, setting: Setting, tag: bytes, patience: float = REQUEST_SECONDS
+        cls, client: RelayConnection, setting: Setting, tag: bytes, patience: float = REQUEST_SECONDS
     ) -> "JetStream":
         """At a server that is connected. `patience` (seconds) bounds each request. Raises `Problem`; the caller still
         has to close the connection."""

@@ -48,7 +48,7 @@ class Door(msgspec.Struct, frozen=True):
         return f"{self.origin}/enter?token={self.token}"
 
 
-class Session(msgspec.Struct):
+class BrowserSession(msgspec.Struct):
     """`form_token` stands in every form of its pages (CSRF); `used` is when it was used last (ms); `browser` is the
     name of an admitted browser."""
 
@@ -76,10 +76,10 @@ class Entrance(Protocol):
     def enter(self, token: str, name: str) -> str | None:
         """A new session for the token, as the value of its cookie; None for any other token."""
 
-    def session(self, cookie: str | None) -> Session | None:
+    def session(self, cookie: str | None) -> BrowserSession | None:
         """The session of a cookie, which is used now; None if there is none, or it is too old."""
 
-    def wrote(self, session: Session, path: str, verb: str, what: str) -> None:
+    def wrote(self, session: BrowserSession, path: str, verb: str, what: str) -> None:
         """Note a form that the session sent: where to, what is to be done, and with what."""
 
     def renewed(self, cookie: str | None) -> str | None:
@@ -107,7 +107,7 @@ class Access:
         self._file = home / FILE
         self._now = now
         self._secret = secret
-        self._sessions: dict[bytes, Session] = {}
+        self._sessions: dict[bytes, BrowserSession] = {}
         known = read_door(home)
         host = known.host if known is not None else f"{secret()[:20]}.localhost"
         self.door = Door(host, port, secret(), os.getpid())
@@ -130,10 +130,10 @@ class Access:
         while len(self._sessions) >= MAX_SESSIONS:
             del self._sessions[min(self._sessions, key=lambda key: self._sessions[key].used)]
         cookie = self._secret()
-        self._sessions[_hashed(cookie)] = Session(self._secret(), self._now())
+        self._sessions[_hashed(cookie)] = BrowserSession(self._secret(), self._now())
         return cookie
 
-    def session(self, cookie: str | None) -> Session | None:
+    def session(self, cookie: str | None) -> BrowserSession | None:
         key = _hashed(cookie or "")
         found = self._sessions.get(key)
         if found is None:
@@ -144,7 +144,7 @@ class Access:
         found.used = self._now()
         return found
 
-    def wrote(self, session: Session, path: str, verb: str, what: str) -> None:
+    def wrote(self, session: BrowserSession, path: str, verb: str, what: str) -> None:
         """The stores say it: the person did it, on this device."""
 
     def renewed(self, cookie: str | None) -> str | None:

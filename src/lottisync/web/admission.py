@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from lottisync.problem import Problem
-from lottisync.web.access import Session, write_private
+from lottisync.web.access import BrowserSession, write_private
 
 OFFER_FILE = "web-admission.json"
 FOLDER = "browsers"
@@ -156,7 +156,7 @@ class Browsers:
         self._file(fitting[0].id).unlink(missing_ok=True)
         return fitting[0]
 
-    def session(self, cookie: str) -> Session | None:
+    def session(self, cookie: str) -> BrowserSession | None:
         """The session of a cookie, which is used now; None if it is not ours, too old, or of a browser that is out."""
         parts = _parts(cookie)
         if parts is None:
@@ -168,7 +168,7 @@ class Browsers:
         if not 0 <= self._now() - made < COOKIE_MILLIS:
             return None
         self._touch(ident)
-        return Session(_mac(kept, "form"), self._now(), kept.name)
+        return BrowserSession(_mac(kept, "form"), self._now(), kept.name)
 
     def renewed(self, cookie: str) -> str | None:
         """A new cookie for one that is good, and an hour old; else None."""
@@ -261,10 +261,10 @@ class Network:
     def enter(self, code: str, name: str) -> str | None:
         return self._browsers.admit(code, name)
 
-    def session(self, cookie: str | None) -> Session | None:
+    def session(self, cookie: str | None) -> BrowserSession | None:
         return self._browsers.session(cookie or "")
 
-    def wrote(self, session: Session, path: str, verb: str, what: str) -> None:
+    def wrote(self, session: BrowserSession, path: str, verb: str, what: str) -> None:
         self._browsers.did(BrowserAction(session.used, session.browser, path[:200], verb[:40], what[:200]))
 
     def renewed(self, cookie: str | None) -> str | None:

@@ -13,7 +13,7 @@ from lottisync.web.pairing import Joined, Shown
 from lottisync.web.site import Site
 
 
-class Invitation(NamedTuple):
+class InvitationView(NamedTuple):
     """One that was given out: `state` is open, used or expired; `uri` and its drawing only while it is open."""
 
     number: int
@@ -26,21 +26,21 @@ class Invitation(NamedTuple):
     words: str
 
 
-class Standing(NamedTuple):
+class StandingView(NamedTuple):
     """What the page shows of pairing: the code with its clock time, how the last one ended, the invitations."""
 
     shown: Shown | None
     until: str
     joined: Joined | None
     failed: str
-    invitations: list[Invitation]
+    invitations: list[InvitationView]
 
 
-def standing(site: Site) -> Standing:
+def standing(site: Site) -> StandingView:
     """How pairing stands now."""
     pairing, now = site.pairing, site.now()
     shown, ended = pairing.shown, pairing.ended
-    return Standing(
+    return StandingView(
         shown,
         _clock(shown.until) if shown is not None else "",
         ended if isinstance(ended, Joined) else None,
@@ -49,12 +49,14 @@ def standing(site: Site) -> Standing:
     )
 
 
-def _invitation(site: Site, each: Given, now: int) -> Invitation:
+def _invitation(site: Site, each: Given, now: int) -> InvitationView:
     state = each.state_at(now)
     uri = each.invitation(site.home.id).uri if state == "open" and each.port else ""
     qr = segno.make_qr(uri, error="l").svg_inline(omitsize=True, border=4, dark="#000", light="#fff") if uri else ""
     said = {"open": say("open"), "used": say("used"), "expired": say("expired")}[state]
-    return Invitation(each.number, said, _clock(each.until), uri, qr, each.failure, each.name or "", each.words or "")
+    return InvitationView(
+        each.number, said, _clock(each.until), uri, qr, each.failure, each.name or "", each.words or ""
+    )
 
 
 def _clock(at: int) -> str:
