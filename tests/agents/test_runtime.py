@@ -4,7 +4,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from itertools import count
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 from tests.support.child import running, said
 from tests.support.command_line import BOUND_SECONDS, eventually, run_here
 from tests.support.device import Device
+from tests.support.household import until
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 
 from lottisync.agents import lifecycle, queue, report, run_log
@@ -66,12 +67,6 @@ async def runtime(device: Device, *script: Step) -> AsyncIterator[list[tuple[str
         tasks_.start_soon(made.run)
         yield reported
         tasks_.cancel_scope.cancel()
-
-
-async def until(condition: Callable[[], object]) -> None:
-    with anyio.fail_after(BOUND_SECONDS):
-        while not condition():  # noqa: ASYNC110 -- what is waited for is in a store or on a screen
-            await anyio.sleep(0.01)
 
 
 async def test_an_agent_wakes_by_itself_when_it_is_made_and_when_the_task_is_edited(laptop: Device, laura: str) -> None:

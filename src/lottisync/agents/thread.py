@@ -169,7 +169,7 @@ class Thread:
             trigger=trigger,
         )
 
-    def said(self, tx: Transaction, number: int, turn: Turn, ignored: int, estimate: int | None = None) -> None:
+    def record(self, tx: Transaction, number: int, turn: Turn, ignored: int, estimate: int | None = None) -> None:
         """A turn as it came: what the model said, and every call it asked for. `estimate`: its tokens, if the server
         did not count them."""
         usage = turn.usage

@@ -312,7 +312,7 @@ class _Wake:
             turn, ignored = thread.bounded(self._turns, answer)
             self._measure(messages, offered, turn.usage)
             with self._agents.transaction(self._now(), AGENT) as tx:
-                self._thread.said(tx, self._turns, turn, ignored, estimate)
+                self._thread.record(tx, self._turns, turn, ignored, estimate)
             self._take(RecordedTurn(turn, ignored, [RecordedCall(call, None) for call in turn.tool_calls]))
 
     async def _ask(

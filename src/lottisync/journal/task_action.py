@@ -239,7 +239,7 @@ class TaskField(TaskAction):
         """The proposed value of the register."""
         raise NotImplementedError
 
-    def said(self, value: Any) -> str:
+    def worded(self, value: Any) -> str:
         """A value of the field in a sentence for the model."""
         return "empty" if value is None else str(value)
 
@@ -258,10 +258,10 @@ class TaskField(TaskAction):
         """`estimate is already 120 minutes`, or None if it would change something."""
         if not same(self.value(), current.get(self.register)):
             return None
-        return f"{self.noun} is already {self.said(self.value())}"
+        return f"{self.noun} is already {self.worded(self.value())}"
 
     def newer(self, path: str, value: Any) -> str:
-        return f"{self.noun} is now {self.said(value)}"
+        return f"{self.noun} is now {self.worded(value)}"
 
 
 class ActionBatch(Proposed):

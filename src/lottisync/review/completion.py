@@ -134,7 +134,7 @@ class Sagas:
                 knowledge=done.knowledge,
             ),
             args=done.args,
-            human_summary=done.said,
+            human_summary=done.summary,
             result=done.result,
             edited=request.kind != "undo" and effective(done.args) != effective(item.args),
             undoes=request.undoes,

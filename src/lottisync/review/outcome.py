@@ -31,6 +31,6 @@ class Done(NamedTuple):
 
     outcome: Outcome
     args: dict[str, Any]
-    said: str = ""
+    summary: str = ""
     knowledge: Clock | None = None
     result: WriteResult | None = None

@@ -22,7 +22,7 @@ class SetTaskTitle(TaskField):
     def value(self) -> Any:
         return self.title
 
-    def said(self, value: Any) -> str:
+    def worded(self, value: Any) -> str:
         return "empty" if value is None else f'"{value}"'
 
     def summary(self, name: str | None = None, language: str = "en") -> str:

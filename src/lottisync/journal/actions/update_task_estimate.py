@@ -28,9 +28,9 @@ class UpdateTaskEstimate(TaskField):
     def value(self) -> Any:
         return self.minutes
 
-    def said(self, value: Any) -> str:
+    def worded(self, value: Any) -> str:
         if not isinstance(value, int):
-            return super().said(value)
+            return super().worded(value)
         return "1 minute" if value == 1 else f"{value} minutes"
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
