@@ -167,8 +167,8 @@ def test_meet_25_a_folder_that_was_there_stays_when_an_invitation_is_no_good(
 @pytest.mark.parametrize(
     ("at", "said"),
     [
-        (("192.168.1",), "this is not a whole invitation (192.168.1 is no address)"),
-        (("127.0.0.1:1", "192.168.1"), "at 127.0.0.1:1 (192.168.1 is no address: is the invitation whole?)"),
+        (("192.168.1",), "this is not a whole invitation (192.168.1 is not an address)"),
+        (("127.0.0.1:1", "192.168.1"), "at 127.0.0.1:1 (192.168.1 is not an address: is the invitation whole?)"),
     ],
 )
 def test_meet_21_an_invitation_whose_last_address_is_cut_off_says_so(

@@ -129,6 +129,22 @@ def test_cli_440_a_walk_in_each_language(tmp_path: Path, language: str) -> None:
     assert run_here("task", "show", "bread", "--json", "--language", language, home=home).out == english
 
 
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (("devices", "address", "desk", "1::zz::1"), "eine IPv6-Adresse steht in eckigen Klammern"),
+        (("devices", "address", "desk", "300.0.0.1:1"), "ist keine IPv4-Adresse"),
+        (("pair", "lottisync://invite/1?x=1"), "sie hat device, secret und until je einmal"),
+    ],
+)
+def test_cli_440_a_reason_within_a_sentence_is_in_the_language_too(
+    tmp_path: Path, call: tuple[str, ...], reason: str
+) -> None:
+    run_here("init", "--name", "desk", home=tmp_path / "home")
+    said = run_here(*call, "--language", "de", home=tmp_path / "home")
+    assert reason in said.err
+
+
 def test_cli_442_a_home_holds_its_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """CLI-442: the variable counts before it, and the option before both."""
     home = tmp_path / "home"

@@ -274,7 +274,7 @@ def address(text: str, *, what: str, usual: int | None = None) -> tuple[str, int
     try:
         return parse(text, usual)
     except BadAddress as error:
-        raise Usage("bad-address", "{what}: {error}", what=what, error=error) from None
+        raise Usage("bad-address", "{what}: {error}", what=what, error=error.sentence) from None
 
 
 def listen_at(text: str | None) -> "Listen":
@@ -294,7 +294,7 @@ def remote_address(text: str, *, what: str) -> "Address":
     try:
         return check_remote(Address(*address(text, what=what)))
     except BadAddress as error:
-        raise Usage("bad-address", "{what}: {error}", what=what, error=error) from None
+        raise Usage("bad-address", "{what}: {error}", what=what, error=error.sentence) from None
 
 
 def _shown(part: str) -> str:

@@ -83,29 +83,29 @@ def parse_invitation(text: str) -> Invitation:
         parts = urlsplit(stripped)
         given = parse_qsl(parts.query, strict_parsing=True, max_num_fields=64)
     except ValueError:
-        raise _malformed("it cannot be read") from None
+        raise _malformed(Sentence("it cannot be read")) from None
     if len(stripped) > MAX_URI or parts.scheme != "lottisync" or parts.netloc != "invite":
-        raise _malformed(f"it does not begin with {_PREFIX}")
+        raise _malformed(Sentence("it does not begin with {prefix}", prefix=_PREFIX))
     if re.fullmatch("/[0-9]{1,9}", parts.path) and parts.path != "/1":
         raise PairingError("version", "this invitation was made by a later version; update this device")
     if parts.path != "/1":
-        raise _malformed(f"it does not begin with {_PREFIX}")
+        raise _malformed(Sentence("it does not begin with {prefix}", prefix=_PREFIX))
     fields = {name: value for name, value in given if name in _FIELDS}
     if sorted(name for name, _ in given if name in _FIELDS) != sorted(_FIELDS):
-        raise _malformed("it has device, secret and until once each")
+        raise _malformed(Sentence("it has device, secret and until once each"))
     at = tuple(value for name, value in given if name == "at")
     if not 1 <= len(at) <= MAX_ADDRESSES or not all(_ADDRESS.match(address) for address in at):
-        raise _malformed(f"it has 1 to {MAX_ADDRESSES} addresses")
+        raise _malformed(Sentence("it has 1 to {limit} addresses", limit=MAX_ADDRESSES))
     if not _SECONDS.match(fields["until"]):
-        raise _malformed("its end is no time")
+        raise _malformed(Sentence("its end is not a time"))
     try:
         device = parse_device_id(_unpacked(fields["device"], 32).hex())
     except IdentityError:
-        raise _malformed("its device is no fingerprint") from None
+        raise _malformed(Sentence("its device is not a fingerprint")) from None
     return Invitation(device, _unpacked(fields["secret"], SECRET_BYTES), int(fields["until"]), at)
 
 
-def _malformed(why: str) -> PairingError:
+def _malformed(why: Sentence) -> PairingError:
     return PairingError(
         "malformed-invitation", "this is not a whole invitation ({why}). Copy all of it, or make a new one", why=why
     )
@@ -119,7 +119,7 @@ def _unpacked(text: str, size: int) -> bytes:
     try:
         data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        raise _malformed("a part of it is cut off or changed") from None
+        raise _malformed(Sentence("a part of it is cut off or changed")) from None
     if len(data) != size or _packed(data) != text:
-        raise _malformed("a part of it is cut off or changed")
+        raise _malformed(Sentence("a part of it is cut off or changed"))
     return data

@@ -11,6 +11,8 @@ import ipaddress
 import re
 from typing import NamedTuple
 
+from lottisync.problem import Sentence
+
 MAX_NAME = 253
 """Characters of a name in DNS."""
 _PORT = re.compile(r"\A[0-9]{1,5}\Z")
@@ -25,10 +27,17 @@ _ENCODED = re.compile(r"\A25.*[^0-9]")
 
 
 class BadAddress(ValueError):
-    """This text is no address."""
+    """A text is not an address; `sentence` says why."""
+
+    def __init__(self, sentence: Sentence) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
 
 
 class Address(NamedTuple):
+    """`host` is an IP address (an IPv6 one without brackets, with its interface behind `%` if it is link-local) or a
+    name; `port` is 0 to 65535, and 0 means any port to a program that listens."""
+
     host: str
     port: int
 
@@ -52,17 +61,19 @@ class Address(NamedTuple):
 
 def check_remote(address: Address) -> Address:
     """The address, if another machine can be reached there. Raises `BadAddress` for port 0 and for hosts that are not
-    single machine."""
+    one machine."""
     if not address.port:
-        raise BadAddress(f"a port is 1 to 65535; got {address}")
+        raise BadAddress(Sentence("a port is 1 to 65535; got {address}", address=address))
     try:
         ip = ipaddress.ip_address(address.host.partition("%")[0])
     except ValueError:
         return address  # a name
     if ip.is_unspecified:
-        raise BadAddress(f"{address.host} is no machine: it means all addresses of the one that listens there")
+        raise BadAddress(
+            Sentence("{host} is not a machine: it means all addresses of the one that listens there", host=address.host)
+        )
     if ip.is_multicast or ip == _BROADCAST:
-        raise BadAddress(f"{address.host} is no single machine: it goes to many at once")
+        raise BadAddress(Sentence("{host} is not one machine: it goes to many at once", host=address.host))
     return address
 
 
@@ -84,9 +95,13 @@ def parse(text: str, usual: int | None = None) -> Address:
     host, colon, port = whole.rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
     if not colon or not _PORT.match(port) or int(port) > 65535:
-        raise BadAddress(f"an address is HOST:PORT, like 192.0.2.7:22067 or [2001:db8::7]:22067; got {text[:80]!r}")
+        raise BadAddress(
+            Sentence(
+                "an address is HOST:PORT, like 192.0.2.7:22067 or [2001:db8::7]:22067; got {text!r}", text=text[:80]
+            )
+        )
     if ":" in host and not bracketed:
-        raise BadAddress(f"an IPv6 address stands in brackets, like [2001:db8::7]:22067; got {text[:80]!r}")
+        raise _without_brackets(text)
     return Address(parse_host(host[1:-1] if bracketed else host, bracketed=bracketed), int(port))
 
 
@@ -103,11 +118,15 @@ def parse_host(host: str, *, bracketed: bool) -> str:
         try:
             return str(ipaddress.IPv4Address(host))
         except ValueError:
-            raise BadAddress(f"{host[:80]!r} is no IPv4 address") from None
+            raise BadAddress(Sentence("{text!r} is not an IPv4 address", text=host[:80])) from None
     if ":" in host:
-        raise BadAddress(f"an IPv6 address stands in brackets, like [2001:db8::7]:22067; got {host[:80]!r}")
+        raise _without_brackets(host)
     if len(host) > MAX_NAME or not _NAME.match(host):
-        raise BadAddress(f"a host is an IP address or a name of letters, digits, dots and hyphens; got {host[:80]!r}")
+        raise BadAddress(
+            Sentence(
+                "a host is an IP address or a name of letters, digits, dots and hyphens; got {text!r}", text=host[:80]
+            )
+        )
     return host.rstrip(".").lower()
 
 
@@ -121,16 +140,26 @@ def from_uri(uri: object) -> Address | None:
         return None
 
 
+def _without_brackets(text: str) -> BadAddress:
+    return BadAddress(
+        Sentence("an IPv6 address stands in brackets, like [2001:db8::7]:22067; got {text!r}", text=text[:80])
+    )
+
+
 def _ipv6(text: str) -> str:
     bare, percent, scope = text.partition("%")
     try:
         address = ipaddress.IPv6Address(bare)
     except ValueError:
-        raise BadAddress(f"{text[:80]!r} is no IPv6 address") from None
+        raise BadAddress(Sentence("{text!r} is not an IPv6 address", text=text[:80])) from None
     if address.ipv4_mapped is not None and not percent:
         return str(address.ipv4_mapped)
     if _ENCODED.match(scope):
-        raise BadAddress(f"an interface stands behind a plain %, like [fe80::1%eth0]; got {text[:80]!r}")
+        raise BadAddress(
+            Sentence("an interface stands behind a plain %, like [fe80::1%eth0]; got {text!r}", text=text[:80])
+        )
     if percent and not (address.is_link_local and _SCOPE.match(scope)):
-        raise BadAddress(f"only a link-local address (fe80::...) has an interface behind %; got {text[:80]!r}")
+        raise BadAddress(
+            Sentence("only a link-local address (fe80::...) has an interface behind %; got {text!r}", text=text[:80])
+        )
     return f"{address}%{scope}" if percent else str(address)

@@ -271,10 +271,11 @@ async def accept(me: Self, invitation: Invitation) -> Paired:
     if not tried:
         raise PairingError(
             "malformed-invitation",
-            "this is not a whole invitation ({at} is no address). Copy all of it, or make a new one",
+            "this is not a whole invitation ({at} is not an address). Copy all of it, or make a new one",
             at=", ".join(invitation.at),
         )
-    cut = "" if _is_address(invitation.at[-1]) else f" ({invitation.at[-1]} is no address: is the invitation whole?)"
+    last = invitation.at[-1]
+    cut = "" if _is_address(last) else Sentence(" ({at} is not an address: is the invitation whole?)", at=last)
     refusal: PairingError | None = None
     for address in tried:
         try:

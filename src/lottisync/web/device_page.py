@@ -188,7 +188,7 @@ def _address(text: str) -> Address | None:
     try:
         return parse(text) if text.strip() else None
     except BadAddress as error:
-        raise Usage("bad-address", "{error}", error=error) from None
+        raise Usage("bad-address", "{error}", error=error.sentence) from None
 
 
 # -- browsers of the network
