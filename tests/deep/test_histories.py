@@ -37,7 +37,7 @@ class Written(NamedTuple):
     seen: frozenset[Dot]
 
 
-class Device:
+class Holding:
     """One store, and the writes that each entity there has seen."""
 
     def __init__(self, file: Path, hosts: Iterator[int]) -> None:
@@ -51,11 +51,11 @@ class World:
     def __init__(self, seed: int, folder: Path) -> None:
         self.chance = random.Random(seed)
         hosts = count(1)
-        self.devices = [Device(folder / f"{seed}-{name}.sqlite", hosts) for name in "abc"]
+        self.devices = [Holding(folder / f"{seed}-{name}.sqlite", hosts) for name in "abc"]
         self.written: dict[str, dict[Dot, Written]] = {}
         self.now = 1_000_000
 
-    def write(self, device: Device) -> None:
+    def write(self, device: Holding) -> None:
         entity, path = self.chance.choice("xyz"), self.chance.choice(("title", "estimate", "labels/a", "labels/b"))
         value = self.chance.randrange(1000)
         with device.store.transaction(self.now + self.chance.randrange(-86_400_000, 86_400_000), HIGH) as tx:
@@ -64,7 +64,7 @@ class World:
         self.written.setdefault(entity, {})[dot] = Written(path, value, seen)
         device.seen[entity] = seen | {dot}
 
-    def round(self, sender: Device, receiver: Device, *, batches: int | None) -> None:
+    def round(self, sender: Holding, receiver: Holding, *, batches: int | None) -> None:
         """One round, cut off after so many `batches`; its knowledge is adopted only if it is whole."""
         for arrived in rounds.send(sender.store, receiver.store, now=self.now, batches=batches):
             receiver.seen[arrived] = receiver.seen.get(arrived, frozenset()) | sender.seen[arrived]
