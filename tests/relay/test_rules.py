@@ -12,6 +12,7 @@ from lottisync.device.space import BOX_KEY
 from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.statement import MembershipRecord
+from lottisync.problem import Sentence
 from lottisync.protocol.message import Batch
 from lottisync.relay import box, content, keyring, ledger, publishing, recording
 from lottisync.relay.box import BoxKey, BoxRecord, wrap_context
@@ -20,11 +21,12 @@ from lottisync.relay.header import BadMessage, Kind, Name, parts_of
 from lottisync.relay.lane import Publication
 from lottisync.relay.participant import Participant
 from lottisync.relay.publishing import OTHERS_SECONDS
+from lottisync.relay.receiving import Receiving
 from lottisync.relay.recording import PART_BYTES, Recording
 from lottisync.relay.seal import unsealed_once
 from lottisync.relay.taking import take_whole
 from lottisync.store import fork
-from lottisync.sync.incoming import Outdated
+from lottisync.sync.incoming import Outdated, Unacceptable
 
 MINUTE, DAY = 60_000, 24 * 3_600_000
 
@@ -324,6 +326,22 @@ class TestKeys:
         phone.read()
         assert phone.member.title("t1") == "one"
         assert len(phone.member.roster().members) == 100
+
+    def test_cli_440_why_a_message_was_passed_over_can_be_translated(
+        self, two: tuple[Relay, Visitor, Visitor], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """CLI-440: the reason keeps its template and its arguments."""
+        _, laptop, phone = two
+        laptop.visit()
+
+        def refusing(*_: object) -> None:
+            raise Unacceptable("unknown-host", "{entity} was written by host {host}", entity="t1", host="8")
+
+        monkeypatch.setattr(Receiving, "_read", refusing)
+        phone.read()
+        said = phone.happened(Refused)
+        assert {each.reason for each in said if isinstance(each, Refused)} == {"t1 was written by host 8"}
+        assert all(isinstance(each.reason, Sentence) for each in said if isinstance(each, Refused))
 
     def test_relay_12_a_stranger_is_not_let_in(self, two: tuple[Relay, Visitor, Visitor], tmp_path: Path) -> None:
         """RELAY-12"""

@@ -65,10 +65,10 @@ def set_relay(
     if credentials is not None:
         _use_credentials(terminal, credentials)
     found = setting.write(terminal.home.space, given, clock.draw(16), clock.now(), trusted)
-    told = was is None or was.url == found.url or _word_left(terminal, was)
+    word_was_left = was is None or was.url == found.url or _word_left(terminal, was)
 
     def shown() -> None:
-        if was is not None and not told:
+        if was is not None and not word_was_left:
             terminal.line(say(NOT_TOLD, shown=was.shown), "yellow")
         terminal.line(
             say("All your devices use {shown} once they hear of it. Their daemons visit it.", shown=found.shown)
@@ -124,11 +124,11 @@ def off(terminal: Terminal) -> None:
 
     was = setting.read(terminal.home.space)
     setting.remove(terminal.home.space, clock.now())
-    told = was is None or _word_left(terminal, was)
+    word_was_left = was is None or _word_left(terminal, was)
 
     def shown() -> None:
         terminal.line(say("No relay is used any more.") if was is not None else say("No relay was used."))
-        if was is not None and not told:
+        if was is not None and not word_was_left:
             terminal.line(say(NOT_TOLD, shown=was.shown), "yellow")
 
     terminal.emit(Relay(None, []), shown)

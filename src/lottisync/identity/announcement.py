@@ -10,7 +10,7 @@ Who holds the secret computes the hash again, and so knows which device it is be
 else both halves are random, and two values of one device have nothing in common. There is no clock in it: devices
 whose clocks differ recognise each other all the same.
 
-Who has recorded a value can announce it again from another place. That costs a dial which fails at the pin.
+Who has recorded a value can announce it again from another network. That costs a dial which fails at the pin.
 
 Spec: docs/specs/16-meeting.md, MEET-7 to MEET-10.
 """

@@ -2,12 +2,13 @@
 
 It is shown what lies there, and asks for one message after the other: keys first, then what devices say of themselves,
 then the logs, and of a snapshot one frame at a time. Nothing is believed. A message counts if a member has signed it
-for the very place where it lies, and it is decrypted only then. What cannot be taken yet is not kept; it waits in the
-relay."""
+for the lane and the number under which it lies, and it is decrypted only then. What cannot be taken yet is not kept; it
+waits in the relay."""
 
 from collections.abc import Iterable, Iterator, Set
 
 from lottisync.device.device import Device
+from lottisync.problem import Problem
 from lottisync.relay import content
 from lottisync.relay.board import Board, Entry
 from lottisync.relay.circle import MOST_LANES, Circle
@@ -130,7 +131,7 @@ class Receiving:
             refuse_misplaced(parts.header, self._space, name)
             self._read(name, parts, data, now)
         except (BadMessage, Unacceptable) as error:
-            self.events.append(Refused(name, str(error)))
+            self.events.append(Refused(name, error.sentence if isinstance(error, Problem) else str(error)))
             self.unusable.add(name)
             self._give_up(name)
 

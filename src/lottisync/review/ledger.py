@@ -205,7 +205,7 @@ def _age(placed: Placed) -> tuple[tuple[str, str, str, int, str], int]:
 
 
 def change_set(entity: Entity) -> ChangeSet:
-    """The set that an entity holds. An item whose id does not fit its place, as another program may write it, is left
+    """The set that an entity holds. An item whose id does not fit its index, as another program may write it, is left
     out: no decision on it could be written. Digests are computed here and not read, because a copied digest would make
     an item a twin of another one, and it would be decided with it."""
     held = view(entity, ChangeSet)

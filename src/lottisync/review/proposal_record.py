@@ -89,5 +89,5 @@ def decisions(agents: Store, task_id: str) -> list[ChangeDecision]:
     """Every decision on a task's proposals, oldest first; those of one call in the order of their items."""
     with agents.reading() as reader:
         held = Ledger.read(reader, 0, task_id)
-    places = {placed.item.id: place for place, placed in enumerate(held.placed())}
-    return sorted(held.decisions, key=lambda one: (one.created_at, places.get(one.item_id, len(places)), one.id))
+    indexes = {placed.item.id: index for index, placed in enumerate(held.placed())}
+    return sorted(held.decisions, key=lambda one: (one.created_at, indexes.get(one.item_id, len(indexes)), one.id))

@@ -272,7 +272,7 @@ def _broken_row(
             *found,
             Fault(
                 "wrong-column",
-                "{entity}: lies in {table}, and its place is {expected}",
+                "{entity}: lies in {table}, and belongs into {expected}",
                 entity=row.id,
                 table=columns.table,
                 expected=expected.table,

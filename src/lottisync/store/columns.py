@@ -41,7 +41,7 @@ def columns_of(schema: StoreSchema, entity: Entity) -> Columns:
 
 
 def fits(schema: StoreSchema, entity: Entity) -> bool:
-    """Whether a store of this schema has a place for it: it has none for a link under another's id."""
+    """Whether a store of this schema can hold it: it cannot hold a link under another's id."""
     try:
         columns_of(schema, entity)
     except BadVersion:
