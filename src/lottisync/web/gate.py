@@ -163,8 +163,7 @@ class Gate:
 
 def _head_bytes(request: Request) -> int:
     """How large the head of a request is. The server itself measures only one that arrives in pieces."""
-    address = len(request.scope.get("raw_path") or request.scope["path"]) + len(request.scope["query_string"])
-    return address + sum(len(name) + len(value) for name, value in request.headers.raw)
+    return len(str(request.url)) + sum(len(name) + len(value) for name, value in request.headers.raw)
 
 
 def cookie_header(entrance: Entrance, value: str) -> str:
