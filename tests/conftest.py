@@ -5,6 +5,7 @@ failure is repeated with the seed that is printed at the end: `pytest --randomly
 """
 
 import os
+import selectors
 import signal
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 from coverage import Coverage
+from tests.support.event_loop import WatchedSelector
 
 DEEP_SECONDS = 3600
 """How long one of the long tests may take; the others have `timeout` of pyproject.toml."""
@@ -32,6 +34,9 @@ os.environ["LOTTISYNC_LANGUAGE"] = "en"
 # A shell starts what runs in the background with Ctrl-C ignored, and programs inherit that. Some tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Tests wait for what an event loop has done, and not for time.
+selectors.DefaultSelector = WatchedSelector  # type: ignore[misc]
+
 # On a busy machine any example may be slow to draw: that is no fault of a test.
 BUSY = [hypothesis.HealthCheck.too_slow]
 # The parent is named: without it a profile takes over the numbers of the one in force, and this file is read again
@@ -50,6 +55,12 @@ hypothesis.settings.register_profile(
     "notice", hypothesis.settings.get_profile("repeat"), phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate]
 )
 hypothesis.settings.load_profile("repeat")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """What runs the tests that wait. Those of minutes and hours have one of their own: trio, with a virtual clock."""
+    return "asyncio"
 
 
 @pytest.fixture(autouse=True)

@@ -312,6 +312,20 @@ def test_rounds_between_devices_are_carried_by_the_production_conversation() -> 
     assert found == set()
 
 
+def test_no_test_waits_by_the_clock() -> None:
+    """docs/specs/decisions/0012-waiting-in-tests.md: one place asks again and again, and says why. The shell of
+    the simulation has a virtual clock."""
+    found = {
+        str(file.relative_to(ROOT))
+        for file in (ROOT / "tests").rglob("*.py")
+        for loop in nodes(file)
+        if isinstance(loop, ast.While) and not isinstance(loop.test, ast.Constant)
+        for call in ast.walk(loop)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "sleep"
+    }
+    assert found == {"tests/support/command_line.py", "tests/simulation/shell.py"}
+
+
 def test_no_path_of_a_workplace_and_no_registry_is_named() -> None:
     forbidden = re.compile(
         "|".join((r"/" + "work" + r"/(main|shared)", r"/tmp/" + "bash_jobs", "py" + r"pi\.org", "python" + r"hosted"))

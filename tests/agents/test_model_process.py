@@ -24,11 +24,6 @@ UNSET = Choice(None, None)
 ANSWER = Say(text="Two hours.", tool_calls=(("update_task_estimate", {"minutes": 120}),))
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def test_an_error_comes_back_with_its_code_and_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """AGENT-38, AGENT-56"""
     monkeypatch.setenv("LOTTISYNC_MODEL_KEY", KEY)

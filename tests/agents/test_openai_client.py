@@ -59,12 +59,6 @@ ESTIMATE = ToolSchema(
 QUESTION: Sequence[Message] = (SystemMessage("You look after one task."), UserMessage("boiler thing??"))
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """What the daemon runs on. On trio the openai package leaves generators behind after [DONE], which trio reports."""
-    return "asyncio"
-
-
 Serve = Callable[..., ScriptedModelServer]
 
 

@@ -28,11 +28,6 @@ TOOL = ToolSchema("update_task_estimate", "Propose how long.", {"type": "object"
 Event = dict[str, Any]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Server(ThreadingHTTPServer):
     """Answers each request with the next of `answers`: a list of events, or a status with its headers."""
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import anyio
 import pytest
 from tests.support.child import running, said
-from tests.support.command_line import BOUND_SECONDS, eventually, run_here
+from tests.support.command_line import eventually, run_here
 from tests.support.device import Device
-from tests.support.household import until
+from tests.support.event_loop import BOUND_SECONDS, until
 from tests.support.scripted_model import ScriptedModel, Step, call, say
 
 from lottisync.agents import lifecycle, queue, report, run_log
@@ -32,11 +32,6 @@ from lottisync.store.doorbell import FALLBACK_SECONDS
 from lottisync.store.transaction import Transaction
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
-from tests.support.command_line import BOUND_SECONDS, Result, environment, run, run_here, started
+from tests.support.command_line import Result, environment, run, run_here, started
+from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.cli.watch import changes
 from lottisync.daemon.home import TaskHome

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.support.command_line import BOUND_SECONDS, run_here
+from tests.support.command_line import run_here
+from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus

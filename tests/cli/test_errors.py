@@ -15,7 +15,8 @@ from random import Random
 import anyio
 import apsw
 import pytest
-from tests.support.command_line import BOUND_SECONDS, Result, contents, environment, run, run_here
+from tests.support.command_line import Result, contents, environment, run, run_here
+from tests.support.event_loop import BOUND_SECONDS
 from tests.support.stores import NOON
 
 from lottisync.daemon.home import TaskHome

@@ -5,7 +5,7 @@ from pathlib import Path
 import anyio
 import pytest
 from tests.support.command_line import contents, run_here
-from tests.support.household import until
+from tests.support.event_loop import until
 from tests.support.stores import NOON
 
 from lottisync.daemon.daemon import _purge

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.support.command_line import BOUND_SECONDS, environment, run, run_here
+from tests.support.command_line import environment, run, run_here
+from tests.support.event_loop import BOUND_SECONDS
 from tests.support.proposals import propose
 
 from lottisync.cli.main import COMMANDS, FOR_PROGRAMS, lottisync

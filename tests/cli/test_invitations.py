@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import BOUND_SECONDS, contents, run, run_here, started
+from tests.support.command_line import contents, run, run_here, started
 from tests.support.daemons import daemon
+from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.cli.paired import listens_at
 from lottisync.daemon.home import TaskHome

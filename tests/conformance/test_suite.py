@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from conformance.cases import all_cases
 from conformance.generate.__main__ import VECTORS, write_all
-from tests.support.command_line import BOUND_SECONDS, eventually
+from tests.support.command_line import eventually
+from tests.support.event_loop import BOUND_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 XFAIL = ROOT / "conformance" / "lottisync.xfail"

@@ -3,7 +3,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import BOUND_SECONDS, run, started
+from tests.support.command_line import run, started
+from tests.support.event_loop import BOUND_SECONDS
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,9 @@ import anyio
 import msgspec
 import pytest
 from tests.review.reviewer import DAY
-from tests.support.command_line import BOUND_SECONDS, environment, eventually, run, run_here
+from tests.support.command_line import environment, eventually, run, run_here
 from tests.support.daemons import daemon, introduce
+from tests.support.event_loop import BOUND_SECONDS
 from tests.support.proposals import propose
 
 from lottisync import wording

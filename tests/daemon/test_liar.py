@@ -13,8 +13,9 @@ import anyio
 import anyio.to_thread
 import pytest
 from anyio.abc import ByteStream
-from tests.support.command_line import BOUND_SECONDS, eventually, run, run_here, started
+from tests.support.command_line import eventually, run, run_here, started
 from tests.support.daemons import Daemon, daemon, introduce
+from tests.support.event_loop import BOUND_SECONDS
 from tests.support.messages import SUMMARY, VALUE, hello
 from tests.support.rounds import pull
 
@@ -37,11 +38,6 @@ HOSTS = 10_000
 FORKS, AT_ONCE = 1_500, 100
 MAX_LINES_PER_MINUTE = 20
 pytestmark = [pytest.mark.deep, pytest.mark.anyio]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 import pytest
-from tests.support.command_line import BOUND_SECONDS, run, run_here, started
+from tests.support.command_line import run, run_here, started
 from tests.support.daemons import daemon
+from tests.support.event_loop import BOUND_SECONDS
 from tests.test_shown import HIDDEN
 
 from lottisync.daemon.log import LOG_FILE, OLD_FILES, Entry, Follower, Log, entries, newest

@@ -4,8 +4,9 @@ import json
 import re
 from pathlib import Path
 
-from tests.support.command_line import BOUND_SECONDS, eventually, run, run_here, started
+from tests.support.command_line import eventually, run, run_here, started
 from tests.support.daemons import daemon
+from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock

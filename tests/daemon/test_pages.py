@@ -7,8 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import BOUND_SECONDS, run_here
+from tests.support.command_line import run_here
 from tests.support.daemons import daemon
+from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.daemon import pages
 from lottisync.daemon.home import TaskHome

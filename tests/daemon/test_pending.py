@@ -13,7 +13,6 @@ from tests.support import rounds
 from tests.support.command_line import eventually, unversioned
 from tests.support.counted import CountedDevice
 from tests.support.daemons import daemon, introduce
-from tests.support.household import until
 from tests.support.proposals import propose
 
 from lottisync.causality.vector_clock import Clock
@@ -177,7 +176,8 @@ signal.pause()
     async def until_started() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ended, in_python(hanging), [], "/home")
-            await until(lambda: said.exists() and len(said.read_text().split()) == 2, "the start of both")
+            both = lambda: said.exists() and len(said.read_text().split()) == 2  # noqa: E731
+            await anyio.to_thread.run_sync(eventually, both, "the start of both")
             tasks.cancel_scope.cancel()
 
     anyio.run(until_started)

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.command_line import BOUND_SECONDS, eventually, run, run_here, started
+from tests.support.command_line import eventually, run, run_here, started
 from tests.support.daemons import daemon, introduce
+from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.daemon.home import TaskHome
 

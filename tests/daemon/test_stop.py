@@ -6,8 +6,9 @@ from pathlib import Path
 import anyio
 import msgspec
 import pytest
-from tests.support.command_line import BOUND_SECONDS, run_here
+from tests.support.command_line import run_here
 from tests.support.daemons import daemon
+from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.daemon.daemon import alone
 from lottisync.daemon.home import TaskHome

@@ -13,8 +13,9 @@ from typing import Any
 import apsw
 import msgspec
 import pytest
-from tests.support.command_line import BOUND_SECONDS, environment, eventually, run, run_here, started
+from tests.support.command_line import environment, eventually, run, run_here, started
 from tests.support.daemons import Daemon, daemon, introduce
+from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus

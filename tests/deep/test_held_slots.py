@@ -16,7 +16,8 @@ import anyio
 import pytest
 from anyio.abc import SocketStream
 from tests.support.engines import HERE, engine_of, introduce, running
-from tests.support.household import household, in_step, until
+from tests.support.event_loop import until
+from tests.support.household import household, in_step
 from tests.sync.test_held_slots import FEW, GONE, MANNERS, behave
 
 from lottisync.device.addresses import give

@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import BOUND_SECONDS, environment, program, run_here
+from tests.support.command_line import environment, program, run_here
 from tests.support.daemons import Daemon
+from tests.support.event_loop import BOUND_SECONDS
 
 CAN_MOUNT = subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode == 0
 ARGUMENTS = ("daemon", "--json", "--no-discovery", "--no-web", "--listen", "127.0.0.1:0")

@@ -7,7 +7,8 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.support.engines import engine_of, running
-from tests.support.household import Member, household, until
+from tests.support.event_loop import until
+from tests.support.household import Member, household
 
 from lottisync.device.addresses import read_reach
 from lottisync.device.membership import bind_hosts, read_roster
@@ -15,11 +16,6 @@ from lottisync.identity.statement import MembershipRecord
 
 pytestmark = pytest.mark.anyio
 COLUMNS = ("serialized", "stamps", "clock")
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def damage(member: Member, n: int, column: str) -> None:

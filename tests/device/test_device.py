@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from tests.support.household import BOUND_SECONDS
+from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.device.home import Home
 from lottisync.entities.entity import HIGH

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.support.household import until
+from tests.support.event_loop import until
 
 from lottisync.device import invitation_server, invitations
 from lottisync.device.clock import MACHINE, Environment
@@ -25,11 +25,6 @@ pytestmark = pytest.mark.anyio
 HERE = Address("127.0.0.1", 0)
 NOON = 1_764_590_400_000
 MINUTE = 60_000
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 class Inviting:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import anyio
 import pytest
-from tests.support.household import until
+from tests.support.event_loop import until
 from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
 
 from lottisync.net import discovery, interfaces
@@ -19,11 +19,6 @@ from lottisync.net.interfaces import Interface
 pytestmark = pytest.mark.anyio
 HERE = "127.0.0.1"
 LOOPBACK = Interface(HERE, "", 1)
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def named(role: str, port: int, name: str, digit: str = "") -> Announcement:

@@ -14,17 +14,12 @@ from anyio.abc import SocketAttribute, SocketStream
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.net.test_pairing import HERE, TYPES, offer, shown
-from tests.support.household import BOUND_SECONDS, until
+from tests.support.event_loop import BOUND_SECONDS, until
 
 from lottisync.net.doorway import EACH, Slots, network_of, remote_host, welcome
 from lottisync.net.pairing import type_code
 
 HOSTS = st.sampled_from(["10.0.0.1", "10.0.0.2", "::ffff:10.0.0.1", "fe80::1%eth0", "fe80::2", "2001:db8::1", ""])
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @given(st.lists(st.tuples(HOSTS, st.booleans()), max_size=60))

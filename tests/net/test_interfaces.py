@@ -14,11 +14,6 @@ pytestmark = pytest.mark.anyio
 LOOPBACK = Interface("127.0.0.1", "", 1)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def test_net_8_where_a_listener_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     ethernet = [Interface("192.0.2.2", "", 2), Interface("2001:db8::2", "", 2), Interface("fe80::2", "eth0", 2)]
     here = [LOOPBACK, Interface("::1", "", 1), *ethernet]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import anyio
 import pytest
 from anyio.abc import SocketAttribute, SocketStream
-from tests.support.household import until
+from tests.support.event_loop import until
 
 from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.pairing import Paired
@@ -37,11 +37,6 @@ def named(name: str, number: int, chance: Callable[[int], bytes] | None = None) 
 
 
 SHOWS, TYPES = named("laptop", 1), named("phone", 2)
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 class Shown(NamedTuple):

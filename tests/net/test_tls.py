@@ -27,11 +27,6 @@ HERE = "127.0.0.1"
 REFUSED = (ssl.SSLError, anyio.EndOfStream, anyio.BrokenResourceError)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @contextlib.asynccontextmanager
 async def serving(context: ssl.SSLContext, served: list[str]) -> AsyncIterator[int]:
     """A server that greets, and notes the device that has come, or "refused"."""

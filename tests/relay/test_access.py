@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from tests.support import nats_account
 from tests.support.command_line import Result, run_here
-from tests.support.household import Member, until
+from tests.support.event_loop import until
+from tests.support.household import Member
 from tests.support.nats_server import WHERE, Server
 from tests.support.ports import free_port
 from tests.support.recorded_wire import RecordedWire

@@ -14,7 +14,8 @@ from nats.aio.msg import Msg
 from nats.js import JetStreamContext
 from nats.js.api import PubAck, RawStreamMsg, StreamConfig
 from nats.js.errors import BadRequestError, NotFoundError
-from tests.support.household import BOUND_SECONDS, Member, in_step, inline, until
+from tests.support.event_loop import BOUND_SECONDS, until
+from tests.support.household import Member, in_step, inline
 from tests.support.nats_server import WHERE, Server
 from tests.support.relay import chance, introduce
 

@@ -15,7 +15,8 @@ import anyio
 import pytest
 from nats.js.errors import APIError
 from tests.support.command_line import eventually
-from tests.support.household import Member, in_step, inline, until
+from tests.support.event_loop import until
+from tests.support.household import Member, in_step, inline
 from tests.support.nats_server import WHERE, Server
 from tests.support.ports import free_port
 from tests.support.recorded_wire import RecordedWire
@@ -231,7 +232,8 @@ def test_relay_835_a_device_that_was_cut_off_for_slow_reading_comes_again(
             await until(lambda: phone.title("t1") == "one", "the first change")
             wire.reading.clear()
             await flood()
-            await until(lambda: _slow_consumers(monitor), "that the server has cut it off")
+            cut_off = partial(_slow_consumers, monitor)
+            await anyio.to_thread.run_sync(eventually, cut_off, "that the server has cut it off")
             wire.reading.set()
             laptop.put("t2", "two")
             await anyio.to_thread.run_sync(visit, laptop, server.url)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.support.household import BOUND_SECONDS
+from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.problem import Problem
 from lottisync.store.migration import upgrade

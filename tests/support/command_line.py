@@ -15,14 +15,12 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 import pytest
+from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.answers.form import VERSION
 from lottisync.cli.main import main
 from lottisync.journal import task_list
 from lottisync.store import text_index
-
-BOUND_SECONDS = 60.0
-"""How long a test waits for something before it gives up: long enough for a machine that does ten other things."""
 
 
 class Result(NamedTuple):

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.command_line import BOUND_SECONDS, eventually, started
+from tests.support.command_line import eventually, started
+from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.daemon.home import TaskHome
 from lottisync.device.addresses import give

@@ -6,7 +6,8 @@ from random import Random
 
 import anyio
 from anyio.abc import ByteStream
-from tests.support.household import Member, in_step, until
+from tests.support.event_loop import until
+from tests.support.household import Member, in_step
 
 from lottisync.device.addresses import renew
 from lottisync.device.peers import remember_address, remember_introduction

@@ -13,7 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.support.command_line import BOUND_SECONDS, eventually
+from tests.support.command_line import eventually
+from tests.support.event_loop import BOUND_SECONDS
 
 FIREFOX = shutil.which("firefox-esr")
 PREFERENCES = {"marionette.port": 0, "app.update.enabled": False, "browser.shell.checkDefaultBrowser": False}

@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import ByteStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from tests.support.counted import NOON, CountedDevice
+from tests.support.event_loop import until
 
 from lottisync.causality.vector_clock import Host
 from lottisync.daemon.stores import STORES
@@ -26,21 +27,11 @@ from lottisync.sync.conversation import Conversation
 from lottisync.sync.event import Event, PeerChanged, words
 
 T = TypeVar("T")
-BOUND_SECONDS = 60.0
 
 
 async def inline(work: Callable[[], T]) -> T:
     """Run a store call on this thread: threads would not make a simulation faster."""
     return work()
-
-
-async def until(condition: Callable[[], object], what: str = "it") -> None:
-    """Wait until a condition holds; fail after a time."""
-    with anyio.move_on_after(BOUND_SECONDS):
-        while not condition():  # noqa: ASYNC110 - a condition has no event
-            await anyio.sleep(0.005)
-        return
-    raise AssertionError(f"{what} did not happen within {BOUND_SECONDS} s")
 
 
 class Member(CountedDevice):

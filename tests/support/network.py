@@ -13,8 +13,9 @@ from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple, Self
 
 import pytest
-from tests.support.command_line import BOUND_SECONDS, content, environment, eventually
+from tests.support.command_line import content, environment, eventually
 from tests.support.daemons import Daemon
+from tests.support.event_loop import BOUND_SECONDS
 
 
 def namespaces_or_skip() -> None:

@@ -3,7 +3,8 @@
 import contextlib
 
 import anyio
-from tests.support.household import Cable, Member, quiet, until
+from tests.support.event_loop import until
+from tests.support.household import Cable, Member, quiet
 from tests.support.messages import hello
 from tests.support.stores import part_beyond
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import msgspec
 from tests.support import sqlite
-from tests.support.command_line import BOUND_SECONDS, eventually, run_here, run_line, started, unversioned
+from tests.support.command_line import eventually, run_here, run_line, started, unversioned
 from tests.support.daemons import daemon
+from tests.support.event_loop import BOUND_SECONDS
 from tests.support.rounds import send
 
 from lottisync.daemon.home import TaskHome

@@ -10,7 +10,8 @@ import anyio.lowlevel
 import pytest
 from tests.support.counted import NOON
 from tests.support.engines import engine_of, introduce
-from tests.support.household import household, until
+from tests.support.event_loop import until
+from tests.support.household import household
 
 from lottisync.entities.entity import HIGH
 from lottisync.store.store import Store
@@ -19,11 +20,6 @@ pytestmark = pytest.mark.anyio
 COUNT = 6_000
 FRAMES = 6
 """At the least: a batch holds at most a thousand versions."""
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 class Round(NamedTuple):

@@ -7,7 +7,8 @@ import anyio
 import msgspec
 import pytest
 from tests.support import sqlite
-from tests.support.household import Cable, Member, in_step, meet, until
+from tests.support.event_loop import until
+from tests.support.household import Cable, Member, in_step, meet
 from tests.support.messages import SUMMARY
 from tests.support.script import kinds, last_word, round_of, speaking, wanting, written
 from tests.support.stores import part_beyond
@@ -25,11 +26,6 @@ from lottisync.sync.connection import Connection
 
 pytestmark = pytest.mark.anyio
 STRANGE = Host("5" * 16)
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 async def test_sync_5_a_round_before_the_two_have_agreed_is_refused_and_asked_for_again(members: list[Member]) -> None:

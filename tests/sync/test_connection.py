@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import anyio
 import pytest
-from tests.support.household import Cable, Member, in_step, meet, quiet, until
+from tests.support.event_loop import until
+from tests.support.household import Cable, Member, in_step, meet, quiet
 from tests.support.rounds import send
 from tests.support.script import kinds, rounds
 
@@ -19,11 +20,6 @@ from lottisync.sync.outgoing import BATCH_BYTES
 
 pytestmark = pytest.mark.anyio
 STRANGE = Host("5" * 16)
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 # -- what a round is for

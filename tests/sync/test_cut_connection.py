@@ -8,7 +8,8 @@ from pathlib import Path
 import anyio
 import pytest
 from tests.support import sqlite
-from tests.support.household import Cable, Member, household, in_step, meet, quiet, until
+from tests.support.event_loop import until
+from tests.support.household import Cable, Member, household, in_step, meet, quiet
 from tests.support.messages import hello
 from tests.support.script import kinds, round_of, speaking, wanting, written
 
@@ -23,11 +24,6 @@ from lottisync.sync.connection import Connection
 
 pytestmark = pytest.mark.anyio
 STRANGE = Host("5" * 16)
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def prepared(folder: Path) -> list[Member]:

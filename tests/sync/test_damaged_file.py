@@ -8,7 +8,8 @@ from typing import NoReturn
 import pytest
 from tests.support import sqlite
 from tests.support.engines import engine_of, introduce, running
-from tests.support.household import Member, until
+from tests.support.event_loop import until
+from tests.support.household import Member
 
 from lottisync.entities.entity import HIGH
 from lottisync.problem import Problem
@@ -17,11 +18,6 @@ from lottisync.sync.engine import Engine
 from lottisync.sync.verification_request import State, ask, requests
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def overwrite_rows(member: Member) -> None:

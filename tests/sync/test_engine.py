@@ -20,7 +20,8 @@ from tests.support.engines import (
     introduce,
     running,
 )
-from tests.support.household import BOUND_SECONDS, Member, household, in_step, until
+from tests.support.event_loop import BOUND_SECONDS, until
+from tests.support.household import Member, household, in_step
 from tests.support.messages import hello as greeting
 from tests.support.ports import free_port
 
@@ -45,11 +46,6 @@ from lottisync.sync.peer import PeerState, is_far
 pytestmark = pytest.mark.anyio
 GONE = (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
 """How a connection ends for the servers of these tests, whose peers stop when they have what they want."""
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def peer(engine: Engine, member: Member) -> PeerState:
@@ -81,10 +77,8 @@ async def test_sync_35_two_engines_find_each_other_by_a_remembered_address(membe
             await until(lambda: a.title("t") == "Oat milk")
             await until(lambda: in_step(a, b))
             await until(lambda: remembered_addresses(a.stores["space"], b.device))
-            with anyio.fail_after(BOUND_SECONDS):
-                # The stores are equal before the last `Ack` has come back.
-                while not all((await first.snapshot())[0].in_step.values()):  # noqa: ASYNC110
-                    await anyio.sleep(0.005)
+            # The stores are equal before the last `Ack` has come back.
+            await until(lambda: all(each.idle for each in first.connections.values()), "the last word of every round")
             (state,) = await first.snapshot()
             assert (state.name, state.in_step, state.diverged, state.error) == (
                 "device 2",

@@ -28,11 +28,6 @@ PEER = "e" * 64
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Receiver:
     """A store of one entity, and its side of a conversation with a peer that has said that it has nothing."""
 

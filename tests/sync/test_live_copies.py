@@ -9,7 +9,8 @@ import anyio
 import pytest
 from anyio.abc import ByteStream
 from tests.support.engines import HERE, codes, engine_of, faults, introduce, running
-from tests.support.household import Member, household, in_step, until
+from tests.support.event_loop import until
+from tests.support.household import Member, household, in_step
 
 from lottisync.problem import Problem
 from lottisync.protocol import message as m
@@ -17,11 +18,6 @@ from lottisync.store.reader import ChangeToken
 from lottisync.sync.exchange import Exchange
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import anyio
 import pytest
 from anyio.abc import ByteStream
 from tests.support.engines import HERE, NoStream, announced, engine_of, introduce, running
-from tests.support.household import Member, in_step, until
+from tests.support.event_loop import until
+from tests.support.household import Member, in_step
 from tests.support.ports import free_port
 
 from lottisync.device.addresses import Reach, give, read_reach, take_away
@@ -22,11 +23,6 @@ from lottisync.sync.engine import HOPELESS_TRIES, Engine
 from lottisync.sync.peer import PeerState
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def peer(engine: Engine, other: Member) -> PeerState:

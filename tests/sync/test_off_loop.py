@@ -11,12 +11,6 @@ from lottisync.sync.off_loop import in_thread
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """What the daemon runs on."""
-    return "asyncio"
-
-
 class Gate:
     """A call that goes on when it is let."""
 

@@ -15,11 +15,6 @@ from lottisync.protocol import message as m
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def back_up(member: Member) -> Path:
     file = member.folder / "space.sqlite"
     sqlite.connection(member.stores["space"]).execute("pragma wal_checkpoint(truncate)").fetchall()

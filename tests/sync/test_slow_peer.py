@@ -20,11 +20,6 @@ pytestmark = pytest.mark.anyio
 STRANGE = Host("5" * 16)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 # -- a slow or greedy peer
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from tests.support.engines import engine_of, introduce, running
-from tests.support.household import Cable, Member, in_step, meet, until
+from tests.support.event_loop import until
+from tests.support.household import Cable, Member, in_step, meet
 from tests.support.household import household as paired
 from tests.support.messages import HAVE
 
@@ -22,11 +23,6 @@ pytestmark = pytest.mark.anyio
 RECIPES = schema("recipe-book", [EntityType("recipe", owner="book")])
 OTHERS = [made for made in STORES if made is not SPACE]
 PHOTOS = schema("photos", [EntityType("photo", owner="album")])
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture

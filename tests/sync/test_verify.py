@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 from tests.support import rounds, sqlite
 from tests.support.engines import connected, engine_of, faults, introduce, running
+from tests.support.event_loop import until
 from tests.support.holder import Holder
-from tests.support.household import Member, in_step, until
+from tests.support.household import Member, in_step
 
 from lottisync.entities.entity import HIGH, Entity
 from lottisync.entities.registers import Registers
@@ -26,11 +27,6 @@ from lottisync.sync.verification_request import Request, State, ask, requests, w
 
 pytestmark = pytest.mark.anyio
 STORES = ("space", "journal", "agent")
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.support.household import until
+from tests.support.event_loop import until
 from tests.web.test_admission import Phone
 from tests.web.visitor import Visitor, answering
 
