@@ -6,7 +6,8 @@ looked at after each turn of the loop, and never while it sleeps. A busy machine
 what holds between two looks of a timer is not missed.
 
 asyncio makes its selector by `selectors.DefaultSelector`; conftest.py puts `WatchedSelector` there. What another
-process changes wakes no loop of ours: `command_line.eventually` asks for that (docs/specs/decisions/0012-waiting-in-tests.md).
+process changes wakes no loop of ours: `command_line.eventually` asks for that
+(docs/specs/decisions/0012-waiting-in-tests.md).
 """
 
 import asyncio
