@@ -136,3 +136,16 @@ def test_rev95_the_text_of_an_agent_is_no_evidence(baker: Reviewer) -> None:
     with baker.journal.reading() as reader:
         for each in baker.page().times:
             assert "not written by the user" in (evidence.unfit(reader, "t1", [each.id]) or "")
+
+
+def test_rev46_an_edit_of_the_words_names_no_entry_again(baker: Reviewer) -> None:
+    """REV-46: what the proposal is about stays, under whatever name the tool has for it."""
+    baker.do(lambda tx: time_entry.start(tx, "e2", "t1", "work", at(0)))
+    for tool, name, ident in (("update_time_entry", "entryId", "e1"), ("update_running_timer", "timerId", "e2")):
+        baker.propose(tool, {name: ident, "summary": "baking"}, run=tool)
+        [item] = baker.waiting()
+        other = baker.verdicts.confirm(item.id, baker.later(), edited_args={name: "e9", "summary": "resting"})
+        assert (other.result, other.message) == ("failed", "an edit changes the arguments, not what they are about")
+        confirmed = baker.verdicts.confirm(item.id, baker.later(), edited_args={"summary": "resting"})
+        assert confirmed.result == "applied"
+        assert entry(baker, ident).text == "resting"

@@ -76,6 +76,7 @@ class TaskAction(Proposed):
     builds: ClassVar[bool] = False
     makes_target: ClassVar[bool] = False
     guarded: ClassVar[frozenset[str]] = frozenset()
+    subject: ClassVar[frozenset[str]] = frozenset()
     marks_rejection: ClassVar[bool] = False
     catalogue: ClassVar[Catalogue] = OURS
     topic: ClassVar[Topic] = Topic.STATUS

@@ -131,8 +131,8 @@ class Toolbox:
     ) -> TaskAction | Unreadable:
         """A stored proposal. With `complete=False` its prose may be missing, as in a receipt. `edits` are the proposed
         arguments of which `args` are a person's edit."""
-        kind = self.tools.get(tool)
-        if kind is None or not issubclass(kind, TaskAction):
+        kind = self._action(tool)
+        if kind is None:
             return Unreadable(
                 Sentence("this version does not know the tool {tool}; update it to confirm this", tool=tool)
             )
@@ -140,6 +140,14 @@ class Toolbox:
             return kind.model_validate(args, context={INCOMPLETE: not complete, EDITED: edits})
         except ValidationError as error:
             return Unreadable(_sentence(error))
+
+    def subject(self, tool: str) -> frozenset[str]:
+        kind = self._action(tool)
+        return frozenset() if kind is None else kind.subject
+
+    def _action(self, tool: str) -> type[TaskAction] | None:
+        kind = self.tools.get(tool)
+        return kind if kind is not None and issubclass(kind, TaskAction) else None
 
 
 @cache

@@ -99,6 +99,8 @@ class Action(Protocol):
     """True if its write creates a missing target. Undoing removes it again."""
     guarded: ClassVar[frozenset[str]]
     """The registers that `objection` is about."""
+    subject: ClassVar[frozenset[str]]
+    """The arguments that say which thing it is about. A person's edit leaves them as they were proposed."""
     marks_rejection: ClassVar[bool]
     """True if its rejection is written to the journal (`on_rejection`)."""
 
@@ -218,3 +220,6 @@ class Actions(Protocol):
     ) -> Action | Unreadable:
         """Read a stored proposal. With `complete=False` its prose may be missing, as in a receipt. `edits` are the
         proposed arguments of which `args` are a person's edit: a person may say more than an agent may propose."""
+
+    def subject(self, tool: str) -> frozenset[str]:
+        """`Action.subject` of a tool; empty if this version does not know the tool."""

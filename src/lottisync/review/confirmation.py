@@ -17,6 +17,7 @@ from lottisync.review.effect import Effect
 from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
+from lottisync.review.proposal import prose
 from lottisync.review.saga import SagaRequest
 
 Against = Literal["base", "current"]
@@ -108,13 +109,14 @@ def _validated(desk: Desk, item: ChangeItem, edited_args: Mapping[str, Any] | No
     proposed = desk.actions.read(item.tool_name, item.args)
     if edited_args is None:
         return proposed.reason if isinstance(proposed, Unreadable) else proposed
-    subject = {"id": item.args["id"]} if "id" in item.args else {}
-    args = {**effect_write.prose(item), **subject, **edited_args}
+    about = desk.actions.subject(item.tool_name)
+    subject = {name: value for name, value in item.args.items() if name in about}
+    args = {**prose(item.args), **subject, **edited_args}
     edited = desk.actions.read(item.tool_name, args, edits=item.args)
     if isinstance(edited, Unreadable):
         return edited.reason
     target = task_id if isinstance(proposed, Unreadable) else proposed.target(task_id)
-    if args.get("id") != item.args.get("id") or edited.target(task_id) != target:
+    if any(args.get(name) != item.args.get(name) for name in about) or edited.target(task_id) != target:
         return Sentence("an edit changes the arguments, not what they are about")
     return edited
 

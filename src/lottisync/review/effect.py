@@ -26,7 +26,7 @@ from lottisync.review.action import Action, Actions, TargetView, Unreadable
 from lottisync.review.change import ChangeItem, SeenField
 from lottisync.review.policy import Policy
 from lottisync.review.precedence import PERSON
-from lottisync.review.proposal import created_id, effective
+from lottisync.review.proposal import created_id, effective, prose
 from lottisync.store.reader import Reader
 
 
@@ -70,8 +70,7 @@ class Effect(NamedTuple):
 
     def worded(self, args: Mapping[str, Any]) -> Action | None:
         """The action with the arguments that took effect; None if they cannot be read."""
-        prose = {name: text for name, text in self.item.args.items() if name not in effective(self.item.args)}
-        action = self.actions.read(self.item.tool_name, {**prose, **args}, complete=False)
+        action = self.actions.read(self.item.tool_name, {**prose(self.item.args), **args}, complete=False)
         return None if isinstance(action, Unreadable) else action
 
     @property

@@ -26,7 +26,7 @@ from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Done, Outcome, WriteResult
 from lottisync.review.policy import Policy
 from lottisync.review.projection import ItemStatus
-from lottisync.review.proposal import effective, undo_operation
+from lottisync.review.proposal import prose, undo_operation
 from lottisync.review.saga import SagaRequest
 from lottisync.store.transaction import Transaction
 
@@ -88,7 +88,7 @@ def keep_effect(tx: Transaction, actions: Actions, placed: Placed) -> Done:
     if args is None and not all(head.result == "no-op" for head in confirmed):
         message = Sentence("its effect has not arrived here yet; synchronise first")
         return Done(Outcome(item.id, "failed", message), item.args)
-    standing = item.args if args is None else {**prose(item), **args}
+    standing = item.args if args is None else {**prose(item.args), **args}
     sentence = summary_text(actions, item, standing, effects.read_target(actions, item, placed.set.task_id, tx))
     return Done(Outcome(item.id, "kept"), standing, sentence, tx.knowledge(), "no-op" if args is None else "applied")
 
@@ -105,7 +105,7 @@ def mark_rejection(tx: Transaction, actions: Actions, placed: Placed, *, rejecte
 
 def summary_text(actions: Actions, item: ChangeItem, args: Mapping[str, Any], target_view: TargetView) -> str:
     """The present summary, to be stored in a decision."""
-    action = actions.read(item.tool_name, {**prose(item), **args}, complete=False)
+    action = actions.read(item.tool_name, {**prose(item.args), **args}, complete=False)
     return item.human_summary if isinstance(action, Unreadable) else action.summary(action.name(target_view))
 
 
@@ -127,11 +127,6 @@ def planned(
     """The plan of the effect, compared with the base that the person was shown."""
     task_id = placed.set.task_id
     return effects.plan(action, target_view, task_id, request.base, policy, guarded=request.guarded)
-
-
-def prose(item: ChangeItem) -> dict[str, Any]:
-    """The arguments of an item that explain the change and are not part of it."""
-    return {key: value for key, value in item.args.items() if key not in effective(item.args)}
 
 
 def undo_base(entity: Entity | None, item: ChangeItem) -> list[SeenField]:

@@ -28,6 +28,11 @@ def effective(args: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in args.items() if key not in PROSE}
 
 
+def prose(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that explain the change."""
+    return {key: value for key, value in args.items() if key in PROSE}
+
+
 def digest(tool: str, args: Mapping[str, Any]) -> str:
     return _sha256([tool, effective(args)])
 

@@ -41,6 +41,7 @@ class AssignTaskLabel(LabelChoice, TaskAction):
     topic: ClassVar[Topic] = Topic.LABELS
     purpose: ClassVar[str] = "Propose one label for the task."
     offered: ClassVar[bool] = False
+    subject: ClassVar[frozenset[str]] = frozenset({"id"})
     marks_rejection: ClassVar[bool] = True
 
     def arguments(self) -> dict[str, Any]:

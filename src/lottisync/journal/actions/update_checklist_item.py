@@ -77,6 +77,7 @@ class UpdateChecklistItem(ItemChange, OwnedAction):
     topic: ClassVar[Topic] = Topic.CHECKLIST
     purpose: ClassVar[str] = f"Update one existing checklist item. {SOVEREIGNTY}"
     offered: ClassVar[bool] = False
+    subject: ClassVar[frozenset[str]] = frozenset({"id"})
     guarded: ClassVar[frozenset[str]] = frozenset({"isChecked"})
 
     @classmethod

@@ -17,6 +17,7 @@ class UpdateRunningTimer(TimeChange):
     tool: ClassVar[str] = "update_running_timer"
     purpose: ClassVar[str] = "Propose another text for a timer that runs."
     when: ClassVar[str] = "When a timer runs on this task and what was written says what the user is doing."
+    subject: ClassVar[frozenset[str]] = frozenset({"timerId"})
 
     id: Id = Field(alias="timerId", description="The id of the time entry that runs.")
     text: Summary = Field(alias="summary", description="What is being done.")

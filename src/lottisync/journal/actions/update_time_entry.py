@@ -81,6 +81,7 @@ class UpdateTimeEntry(TimeChange):
     tool: ClassVar[str] = "update_time_entry"
     purpose: ClassVar[str] = "Propose another start, end or text for a time entry."
     when: ClassVar[str] = "When the user wrote that a time entry is wrong. An end stops a timer that runs."
+    subject: ClassVar[frozenset[str]] = frozenset({"entryId"})
 
     id: Id = Field(alias="entryId", description="The id of the time entry.")
     start_time: Instant | None = Field(default=None, description=f"The new start: {OFFSET}")
