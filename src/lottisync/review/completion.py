@@ -128,7 +128,6 @@ class Sagas:
                 request.decision,
                 ItemStatus.RETRACTED if request.kind == "undo" else ItemStatus.CONFIRMED,
                 request.at,
-                actor="user",
                 device=self._desk.device,
                 seen=request.seen,
                 knowledge=done.knowledge,

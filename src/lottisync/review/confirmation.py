@@ -11,7 +11,7 @@ from lottisync.review import effect, effect_write, saga
 from lottisync.review.action import Action, Unreadable
 from lottisync.review.change import ChangeItem
 from lottisync.review.completion import BUILDS, Begun, Sagas
-from lottisync.review.decision import decision_ids, twins
+from lottisync.review.decision import twins
 from lottisync.review.desk import DECIDED, UNSEEN, Act, Desk, Shown
 from lottisync.review.effect import Effect
 from lottisync.review.ledger import Placed
@@ -83,7 +83,7 @@ def _begin(
             edited=edited_args is not None,
             guarded=against == "base" and not _is_own_word(act.desk, item, action),
             base=item.base if against == "base" else effect.base(action, target_view, task_id),
-            seen=decision_ids(ledger, item),
+            seen=ledger.decision_ids(item),
             twins=twins(ledger, placed, act.new_id),
         )
         found = Effect(act.desk.actions, item, action, task_id)
@@ -133,7 +133,7 @@ def keep(desk: Desk, sagas: Sagas, item_id: str, now: int, *, shown: Shown = UNS
             return changed
         if not placed.state.contested:
             return Outcome(item_id, "already", "nothing about it is contested")
-        seen = decision_ids(act.ledgers.of_task(placed.set.task_id), placed.item)
+        seen = act.ledgers.of_task(placed.set.task_id).decision_ids(placed.item)
         request = SagaRequest("keep", item_id, now, act.new_id(), seen=seen)
         saga.begin(tx, placed, request, now)
     return sagas.finish([Begun(placed, request)], now)[0]

@@ -6,12 +6,11 @@ together, with a decision each, and are undone together. `lottisync.review.recor
 """
 
 from collections.abc import Callable
-from typing import Literal
 
 import msgspec
 
 from lottisync.causality.vector_clock import Clock
-from lottisync.review.change import ChangeDecision, ChangeItem
+from lottisync.review.change import ChangeDecision
 from lottisync.review.ledger import Ledger, Placed
 from lottisync.review.projection import ItemStatus
 from lottisync.store.instant import iso
@@ -32,25 +31,17 @@ def decision_on(
     verdict: ItemStatus,
     at: int,
     *,
-    actor: Literal["user", "agent"],
     device: str,
     seen: list[str],
     knowledge: Clock | None = None,
 ) -> ChangeDecision:
-    """A decision of the time `at` (ms) on an item as it was proposed; `knowledge` is what was known of the journal."""
+    """A person's decision of the time `at` (ms) on an item as it was proposed; `knowledge` is what was known of the
+    journal."""
     return ChangeDecision(
+        **placed.proposal(),
         id=ident,
-        agent_id=placed.set.agent_id,
-        task_id=placed.set.task_id,
-        change_set_id=placed.set.id,
-        item_id=placed.item.id,
-        item_index=placed.ordinal,
-        operation_id=placed.item.operation_id,
-        tool_name=placed.item.tool_name,
-        args=placed.item.args,
-        human_summary=placed.item.human_summary,
         verdict=verdict,
-        actor=actor,
+        actor="user",
         seen=seen,
         device=device,
         journal_knowledge=dict(knowledge or {}),
@@ -58,16 +49,11 @@ def decision_on(
     )
 
 
-def decision_ids(ledger: Ledger, item: ChangeItem) -> list[str]:
-    """The decisions on an item's operation."""
-    return [decision.id for decision in ledger.on_operation(item.operation_id)]
-
-
 def twins(ledger: Ledger, placed: Placed, new_id: Callable[[], str]) -> list[Twin]:
     """The twins that get a decision of their own. Twins of one operation share its decisions."""
     others = {other.item.operation_id: other.item for other in ledger.twins(placed)}
     others.pop(placed.item.operation_id, None)
-    return [Twin(item.id, new_id(), decision_ids(ledger, item)) for item in others.values()]
+    return [Twin(item.id, new_id(), ledger.decision_ids(item)) for item in others.values()]
 
 
 def decided_with(ledger: Ledger, placed: Placed, new_id: Callable[[], str]) -> list[Twin]:
@@ -78,7 +64,7 @@ def decided_with(ledger: Ledger, placed: Placed, new_id: Callable[[], str]) -> l
         if other.item.digest == placed.item.digest and other.item.operation_id != placed.item.operation_id
     ]
     return [
-        Twin(other.item.id, new_id(), decision_ids(ledger, other.item))
+        Twin(other.item.id, new_id(), ledger.decision_ids(other.item))
         for other in {one.item.operation_id: one for one in alike}.values()
         if decided_together(other, placed)
     ]

@@ -52,6 +52,20 @@ class Placed(NamedTuple):
         edited = next((head for head in self.state.heads if head.verdict == "confirmed" and head.edited), None)
         return self.item if edited is None else msgspec.structs.replace(self.item, args=edited.args)
 
+    def proposal(self) -> dict[str, Any]:
+        """What a decision on it repeats of the proposal, as fields of `ChangeDecision`."""
+        return {
+            "agent_id": self.set.agent_id,
+            "task_id": self.set.task_id,
+            "change_set_id": self.set.id,
+            "item_id": self.item.id,
+            "item_index": self.ordinal,
+            "operation_id": self.item.operation_id,
+            "tool_name": self.item.tool_name,
+            "args": self.item.args,
+            "human_summary": self.item.human_summary,
+        }
+
 
 def shows_all(placed: Placed) -> bool:
     """The answer of a reader to whom nothing is hidden."""
@@ -133,6 +147,10 @@ class Ledger:
     def on_operation(self, operation: str) -> list[ChangeDecision]:
         """Every decision on an operation, oldest first."""
         return self._by_operation.get(operation, [])
+
+    def decision_ids(self, item: ChangeItem) -> list[str]:
+        """The decisions on an item's operation."""
+        return [decision.id for decision in self.on_operation(item.operation_id)]
 
     def making(self, entity_id: str, actions: Actions) -> "Making | None":
         """The newest item whose effect would create `entity_id`, for others to build on."""

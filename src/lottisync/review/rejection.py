@@ -17,7 +17,7 @@ from lottisync.review import effect, effect_write, saga
 from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.completion import Begun, Sagas
-from lottisync.review.decision import decision_ids, decision_on, twins
+from lottisync.review.decision import decision_on, twins
 from lottisync.review.desk import UNSEEN, Act, Desk, Ledgers, Shown
 from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Outcome
@@ -123,9 +123,8 @@ def decision_of(act: Act, placed: Placed, verdict: ItemStatus, knowledge: Clock 
         act.new_id(),
         verdict,
         act.now,
-        actor="user",
         device=act.desk.device,
-        seen=decision_ids(act.ledgers.of_task(placed.set.task_id), placed.item),
+        seen=act.ledgers.of_task(placed.set.task_id).decision_ids(placed.item),
         knowledge=knowledge,
     )
 

@@ -12,13 +12,12 @@ proposals. So a wake that fails retracts nothing.
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-import msgspec
-
 from lottisync.entities.schema import derived_id
 from lottisync.review.action import Actions
-from lottisync.review.decision import decision_ids, decision_on
+from lottisync.review.change import ChangeDecision
 from lottisync.review.ledger import DECISION, Ledger, Placed, fields, shows_all
 from lottisync.review.projection import ItemStatus
+from lottisync.store.instant import iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -97,13 +96,19 @@ def carry_out(
         retracted = wanted.get(placed.item.id)
         if retracted is None or placed.set.agent_id != agent_id or not _is_open(placed) or _is_begun(tx, placed):
             continue
-        seen = decision_ids(ledger, placed.item)
+        seen = ledger.decision_ids(placed.item)
         # The id is derived, so that a wake that is started again writes it once.
         ident = derived_id(DECISION, "retracted", placed.item.id, tx.host, *seen)
-        decision = msgspec.structs.replace(
-            decision_on(placed, ident, ItemStatus.RETRACTED, now, actor="agent", device=device, seen=seen),
+        decision = ChangeDecision(
+            **placed.proposal(),
+            id=ident,
+            verdict=ItemStatus.RETRACTED,
+            actor="agent",
             reason=retracted.reason,
+            seen=seen,
+            device=device,
             superseded_by=retracted.superseded_by,
+            created_at=iso(now),
         )
         tx.put(decision.id, DECISION, fields(decision))
         written += 1

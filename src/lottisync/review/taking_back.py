@@ -13,7 +13,7 @@ from lottisync.review import effect, effect_write, saga, undo
 from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.completion import Begun, Sagas
-from lottisync.review.decision import decided_together, decided_with, decision_ids
+from lottisync.review.decision import decided_together, decided_with
 from lottisync.review.desk import UNSEEN, Act, Desk, Shown, already
 from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Outcome
@@ -72,7 +72,7 @@ def _begin(act: Act, placed: Placed) -> Begun | Outcome:
         act.new_id(),
         args=state.heads[-1].args,
         base=effect_write.undo_base(restoration.holder, item),
-        seen=decision_ids(ledger, item),
+        seen=ledger.decision_ids(item),
         twins=decided_with(ledger, placed, act.new_id),
         undoes=next(head.id for head in reversed(state.heads) if head.verdict == ItemStatus.CONFIRMED),
     )
