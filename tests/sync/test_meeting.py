@@ -156,7 +156,8 @@ async def test_meet_302_a_connection_from_an_address_that_is_gone_ends_and_is_di
         # A connection that lives is left alone.
         kept = first.connections[b.device]
         first._network_changed({HERE})
-        await anyio.sleep(0.2)
+        a.put("t", "Milk")
+        await until(lambda: b.title("t") == "Milk")
         assert first.connections[b.device] is kept
 
 
