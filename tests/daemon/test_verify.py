@@ -25,7 +25,7 @@ from lottisync.store.instant import iso
 from lottisync.store.lock import Lock
 from lottisync.sync.duplicate_key import REMEMBERED_MS
 from lottisync.sync.peer import PeerState
-from lottisync.sync.verification_request import Request, ask, requests
+from lottisync.sync.verification_request import VerificationRequest, ask, requests
 
 ALONE = ("--no-discovery", "--listen", "127.0.0.1:0")
 
@@ -63,7 +63,7 @@ def in_step(home: Path) -> bool:
     return found
 
 
-def asked(home: Path) -> list[Request]:
+def asked(home: Path) -> list[VerificationRequest]:
     opened = TaskHome.open(home)
     try:
         return requests(opened.space)

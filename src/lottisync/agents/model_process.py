@@ -25,7 +25,7 @@ from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from lottisync.agents.endpoint import Choice, Endpoint, model_for
-from lottisync.agents.model import Message, ModelError, ModelErrorCode, Request, ToolSchema, Turn
+from lottisync.agents.model import Message, ModelError, ModelErrorCode, ModelRequest, ToolSchema, Turn
 from lottisync.problem import Problem
 from lottisync.wording import Wording, sentence, written
 
@@ -74,7 +74,7 @@ class ModelProcess:
     ) -> None:
         await self._end()
 
-    def request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Request:
+    def request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> ModelRequest:
         """See `Model.request`. The child writes the same bytes."""
         return model_for(self._chosen, self._endpoints, os.environ).request(messages, tools)
 

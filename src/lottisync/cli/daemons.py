@@ -20,7 +20,7 @@ from lottisync.cli.hints import event_text, system_text, with_hint
 from lottisync.cli.terminal import Terminal, address, common, listen_at
 from lottisync.cli.times import TIME_OF_DAY, local
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.log import Entry, Log
+from lottisync.daemon.log import LogEntry, LogFile
 from lottisync.daemon.starting import Waiting, refuse_full_disk
 from lottisync.daemon.status import LOCK_FILE
 from lottisync.device import clock
@@ -118,7 +118,7 @@ def _serve(terminal: Terminal, given: _Given, home: TaskHome, waiting: Waiting) 
     else:
         pages = Where()
 
-    log = Log(home.path)
+    log = LogFile(home.path)
     say = partial(_say, terminal, log)
 
     def started(port: int) -> None:
@@ -152,8 +152,8 @@ def _tell(terminal: Terminal, code: str, error: OSError | Problem) -> None:
             sys.stderr.write(f"lottisync: {one_line(text)}\n")
 
 
-def _say(terminal: Terminal, log: Log | None, code: str, text: str, port: int | None = None) -> None:
-    entry = Entry(iso(clock.now()), code, event_text(code, text))
+def _say(terminal: Terminal, log: LogFile | None, code: str, text: str, port: int | None = None) -> None:
+    entry = LogEntry(iso(clock.now()), code, event_text(code, text))
     if log is not None:
         log.write(entry)
     style = {"connected": "green", "diverged": "bold red"}.get(code)

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Set
 from lottisync.device.device import Device
 from lottisync.problem import Problem
 from lottisync.relay import content
-from lottisync.relay.board import Board, Entry
+from lottisync.relay.board import Board, BoardEntry
 from lottisync.relay.circle import MOST_LANES, Circle
 from lottisync.relay.content import MAX_REFUSED
 from lottisync.relay.doubts import Doubts
-from lottisync.relay.event import Event, Refused
+from lottisync.relay.event import Event, PassedOver
 from lottisync.relay.header import NO_EPOCH, BadMessage, Kind, Name, Parts, parts_of, refuse_misplaced
 from lottisync.relay.heads import Heads
 from lottisync.relay.intake import Intake
@@ -131,14 +131,14 @@ class Receiving:
             refuse_misplaced(parts.header, self._space, name)
             self._read(name, parts, data, now)
         except (BadMessage, Unacceptable) as error:
-            self.events.append(Refused(name, error.sentence if isinstance(error, Problem) else str(error)))
+            self.events.append(PassedOver(name, error.sentence if isinstance(error, Problem) else str(error)))
             self.unusable.add(name)
             self._give_up(name)
 
     def _doubted(self, name: Name, *, genuine: bool) -> None:
         """Another device could not use this frame."""
         if not genuine:
-            self.events.append(Refused(name, NOT_THE_FRAME))
+            self.events.append(PassedOver(name, NOT_THE_FRAME))
             self._board.replaced({name})
 
     def _give_up(self, name: Name) -> None:
@@ -197,10 +197,10 @@ class Receiving:
         entries, stores = self._board.entries, self._device.stores
         if parts.header.kind is Kind.MANIFEST:
             manifest = content.decode(body, content.Manifest)
-            entries.setdefault(name, Entry.of_manifest(name, parts, signer, manifest, stores))
+            entries.setdefault(name, BoardEntry.of_manifest(name, parts, signer, manifest, stores))
             return
         envelope = content.decode(body, content.Envelope)
-        entry = entries.setdefault(name, Entry.of_envelope(name, parts, signer, size, envelope, stores))
+        entry = entries.setdefault(name, BoardEntry.of_envelope(name, parts, signer, size, envelope, stores))
         if not self._intake.take_envelope(entry, envelope, now):
             self._refused.add(name)
 

@@ -18,7 +18,7 @@ from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Version
 from lottisync.problem import Fault
 from lottisync.store import chain, damage, lookups, tables
-from lottisync.store.chain import Log
+from lottisync.store.chain import HostLog
 from lottisync.store.columns import Columns, columns_between, columns_of, own_column_names
 from lottisync.store.quarantine import Kept
 from lottisync.store.reader import Reader
@@ -164,7 +164,7 @@ def _broken_logs(reader: Reader) -> list[Fault]:
     return found
 
 
-def _broken_log(reader: Reader, host: Host, log: Log, nodes: frozenset[bytes]) -> list[Fault]:
+def _broken_log(reader: Reader, host: Host, log: HostLog, nodes: frozenset[bytes]) -> list[Fault]:
     expected, first = log.end.first, log.end.first
     for begins, segment in reader.local(
         "select first, segment from chain where host = ? order by first", (log.number,)
