@@ -24,7 +24,7 @@ from lottisync.entities.revival import revived
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.store import notice, quarantine
-from lottisync.store.batch import Batches, NewRows, Taken
+from lottisync.store.batch import Batches, NewRows, PendingEdit
 from lottisync.store.columns import own_columns
 from lottisync.store.known_hosts import Latest
 from lottisync.store.quarantine import Kept
@@ -95,7 +95,7 @@ class Merge(Batches):
                 changed += self._join_one(row, *versions.opened_at(at), revive_absent, clashes)
             elif row.hash != hashes[at]:
                 self._feed += 1
-                taken.append(Taken(row, made, hashes[at], self._feed))
+                taken.append(PendingEdit(row, made, hashes[at], self._feed))
         self._edit_all(taken)
         return changed + len(taken)
 

@@ -58,7 +58,7 @@ class Unacceptable(Problem):
     """The peer sent what it may not. It ends the session."""
 
 
-class Taken(NamedTuple):
+class Anomalies(NamedTuple):
     """What was unusual in a batch: what had to be kept as it came; the ids of the entities that a join could
     not settle, because a row was changed without its store, by a person or the disk (they were mended); and the
     hosts whose clocks are far ahead (of a branch, the one that its device has signed for), with what they said (ms)."""
@@ -120,14 +120,14 @@ class Incoming:
             self._chained[part.host] = max(part.end, self._chained[part.host])
         return None
 
-    def batch(self, tx: Merge, versions: Iterable[Version], strangers: Strangers) -> Taken:
+    def batch(self, tx: Merge, versions: Iterable[Version], strangers: Strangers) -> Anomalies:
         """Join what came. Raises `Unacceptable` for what cannot be kept at all.
 
         Which device a host belongs to is said by leading versions, and by several of them together: so those are
         joined and judged at once, when the last of them is here (RELAY-577)."""
         self._leading += versions
         if self._more_are_leading(tx):
-            return Taken([], [], {})
+            return Anomalies([], [], {})
         versions, self._leading = self._leading, []
         try:
             good, bad, clocks = opened(versions)
@@ -161,7 +161,7 @@ class Incoming:
                 if counter > self.knowledge.get(host, 0)
             )
         ahead = {chain.root(tx, host): millis for host, millis in tx.ahead.items()}
-        return Taken(tx.kept_now(), [entity.id for _, entity in clashes], ahead)
+        return Anomalies(tx.kept_now(), [entity.id for _, entity in clashes], ahead)
 
     def _more_are_leading(self, tx: Merge) -> bool:
         """Whether all that came since the last join is leading, and is not the last of the round."""
@@ -219,7 +219,7 @@ class Incoming:
         it reads it before the transaction ends."""
         self._refuse_unfounded(tx)
         try:
-            keys = forgetting.Keys(bytes(self._keys))
+            keys = forgetting.KeySet(bytes(self._keys))
         except ValueError as error:
             raise Unacceptable("bad-entity", str(error)) from None
         forgetting.complete(tx, self.begin.knowledge, self.begin.forgotten)
