@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.starting import Waiting, may_pass
+from lottisync.daemon.starting import Backoff, may_pass
 from lottisync.problem import Problem
 
 CODE = """
@@ -53,7 +53,7 @@ def test_cli_752_the_pauses_double_up_to_half_a_minute() -> None:
     """CLI-750, CLI-751, CLI-752, REL-D11"""
     told: list[str] = []
     slept: list[float] = []
-    waiting = Waiting(lambda code, error: told.append(code), sleep=slept.append)
+    waiting = Backoff(lambda code, error: told.append(code), sleep=slept.append)
     waiting.until_it_runs(refusing(*[READ_ONLY] * 6, NO_FILE, NO_FILE, FULL))
     assert told == ["read-only", "no-descriptor", "disk-full"]
     assert slept == [2, 4, 8, 16, 30, 30, 2, 4, 2]
@@ -62,7 +62,7 @@ def test_cli_752_the_pauses_double_up_to_half_a_minute() -> None:
 def test_cli_754_what_ended_a_running_daemon_is_reported_and_the_pauses_begin_again() -> None:
     told: list[str] = []
     slept: list[float] = []
-    waiting = Waiting(lambda code, error: told.append(code), sleep=slept.append)
+    waiting = Backoff(lambda code, error: told.append(code), sleep=slept.append)
     fails = refusing(FULL, FULL, FULL)
 
     def start() -> None:
@@ -106,7 +106,7 @@ def test_cli_750_only_what_may_pass_is_waited_for(error: OSError | Problem, reas
     assert may_pass(error) == reason
     if not reason:
         with pytest.raises(type(error)):
-            Waiting(lambda *_: None, sleep=lambda _: None).until_it_runs(refusing(error))
+            Backoff(lambda *_: None, sleep=lambda _: None).until_it_runs(refusing(error))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -117,6 +117,6 @@ def test_cli_753_a_signal_ends_the_waiting(number: signal.Signals) -> None:
     def send(*_: object) -> None:
         signal.raise_signal(number)
 
-    Waiting(lambda *_: None, sleep=send).until_it_runs(refusing(FULL))
-    Waiting(lambda *_: None).until_it_runs(send)
+    Backoff(lambda *_: None, sleep=send).until_it_runs(refusing(FULL))
+    Backoff(lambda *_: None).until_it_runs(send)
     assert signal.getsignal(number) == before

@@ -41,7 +41,7 @@ _NO_SECONDS = re.compile(r":00(?=[+-])")
 _FACT = re.compile(r"(due|remind|repeat|label|category|language) (.+)|(\d+) min|([A-Z][A-Z ]+?)(?:: (.+))?", re.DOTALL)
 
 
-class Document(NamedTuple):
+class MarkdownTasks(NamedTuple):
     """The tasks of a document, and the numbers of the lines that were left out."""
 
     tasks: TaskFile
@@ -114,14 +114,14 @@ def _noted(row: FileRow, zone: tzinfo | None) -> Iterator[str]:
 # -- reading
 
 
-def read(raw: bytes, name: str, now: int) -> Document:
+def read(raw: bytes, name: str, now: int) -> MarkdownTasks:
     """The tasks of a document, checked whole; what has no instant gets `now` (ms). Raises `Problem` with the number of
     the line."""
     reading = _Reading(name)
     for number, line in enumerate(decoded(raw, name).split("\n"), 1):
         reading.take(line, number)
     reading.end_note()
-    return Document(file_of(reading.rows, name, now), reading.left_out)
+    return MarkdownTasks(file_of(reading.rows, name, now), reading.left_out)
 
 
 class _Reading:

@@ -20,7 +20,7 @@ from lottisync.problem import Fault
 from lottisync.store import chain, damage, lookups, tables
 from lottisync.store.chain import HostLog
 from lottisync.store.columns import Columns, columns_between, columns_of, own_column_names
-from lottisync.store.quarantine import Kept
+from lottisync.store.quarantine import QuarantinedVersion
 from lottisync.store.reader import Reader
 from lottisync.store.rows import MODULUS
 
@@ -299,7 +299,7 @@ def _impossible(entity: str, error: BadVersion) -> Fault:
     )
 
 
-def _stood_for(kept: list[Kept], row: Version) -> bool:
+def _stood_for(kept: list[QuarantinedVersion], row: Version) -> bool:
     return any(held.version.id == row.id and vector_clock.covers(held.clock, _clock(row)) for held in kept)
 
 

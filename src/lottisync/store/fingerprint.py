@@ -24,7 +24,7 @@ from lottisync.entities.entity import DELETED_AT
 from lottisync.entities.version import BadVersion, Version
 from lottisync.store import quarantine, tables
 from lottisync.store.forgetting import entity_key
-from lottisync.store.quarantine import Kept
+from lottisync.store.quarantine import QuarantinedVersion
 from lottisync.store.reader import Reader
 from lottisync.store.rows import MODULUS
 
@@ -80,7 +80,7 @@ class Fingerprints:
 
     def __init__(self, reader: Reader, progress: Callable[[int, int], None] = lambda done, of: None) -> None:
         self._reader = reader
-        self._kept: dict[str, list[Kept]] = {}
+        self._kept: dict[str, list[QuarantinedVersion]] = {}
         for kept in reader.quarantined():
             self._kept.setdefault(kept.version.id, []).append(kept)
         self.damaged: list[str] = []

@@ -51,7 +51,7 @@ class Setting(NamedTuple):
     given: bool
 
 
-class Settings(Protocol):
+class DeviceSettings(Protocol):
     """What a person sets once for this device."""
 
     def all(self) -> list[Setting]: ...
@@ -95,7 +95,7 @@ class Site:
         browsers: Browsers,
         door: Callable[[], Door],
         pairing: Pairing,
-        settings: Settings,
+        settings: DeviceSettings,
     ) -> None:
         self.home = home
         self.now = now
