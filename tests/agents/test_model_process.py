@@ -12,7 +12,7 @@ import pytest
 from tests.agents.test_openai_client import KEY, QUESTION
 from tests.support.child import ROOT
 
-from lottisync.agents.endpoint import Choice
+from lottisync.agents.endpoint import ModelChoice
 from lottisync.agents.model import ModelError, Turn
 from lottisync.agents.model_process import ModelProcess
 from lottisync.scripted_model.script import ChatRequest, Reply, Say, ServerError, Stall
@@ -20,7 +20,7 @@ from lottisync.scripted_model.server import ScriptedModelServer
 
 pytestmark = pytest.mark.anyio
 
-UNSET = Choice(None, None)
+UNSET = ModelChoice(None, None)
 ANSWER = Say(text="Two hours.", tool_calls=(("update_task_estimate", {"minutes": 120}),))
 
 
@@ -93,11 +93,11 @@ async def test_a_turn_comes_back_whole_and_nothing_of_the_client_stays() -> None
     asked is as small as before."""
     program = """
 import anyio, msgspec, sys
-from lottisync.agents.endpoint import Choice
+from lottisync.agents.endpoint import ModelChoice
 from lottisync.agents.model_process import ModelProcess
 from tests.agents.test_openai_client import ESTIMATE, QUESTION
 async def ask():
-    async with ModelProcess(Choice("small", None), {}) as model:
+    async with ModelProcess(ModelChoice("small", None), {}) as model:
         return await model.complete(QUESTION, [ESTIMATE])
 print(msgspec.json.encode(anyio.run(ask)).decode())
 sys.exit("openai" in sys.modules)

@@ -21,7 +21,7 @@ from lottisync.relay.header import BadMessage, Kind, Name, parts_of
 from lottisync.relay.lane import Publication
 from lottisync.relay.participant import Participant
 from lottisync.relay.publishing import OTHERS_SECONDS
-from lottisync.relay.receiving import Receiving
+from lottisync.relay.receiving import RelayReader
 from lottisync.relay.recording import PART_BYTES, Recording
 from lottisync.relay.seal import unsealed_once
 from lottisync.relay.taking import take_whole
@@ -337,7 +337,7 @@ class TestKeys:
         def refusing(*_: object) -> None:
             raise Unacceptable("unknown-host", "{entity} was written by host {host}", entity="t1", host="8")
 
-        monkeypatch.setattr(Receiving, "_read", refusing)
+        monkeypatch.setattr(RelayReader, "_read", refusing)
         phone.read()
         said = phone.happened(PassedOver)
         assert {each.reason for each in said if isinstance(each, PassedOver)} == {"t1 was written by host 8"}

@@ -45,8 +45,7 @@ class DiscoveredService(NamedTuple):
 
 
 class Announcement(NamedTuple):
-    """What this program announces: `name` draws an instance name; `digit` as in
-    `DiscoveredService`."""
+    """What this program announces: `name` draws an instance name; `digit` as in `DiscoveredService`."""
 
     role: str
     port: int

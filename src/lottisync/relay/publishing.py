@@ -19,7 +19,7 @@ from lottisync.relay.header import Kind, Name, parts_of
 from lottisync.relay.keyring import Chance, Keyring
 from lottisync.relay.lane import Lane, Publication
 from lottisync.relay.own_state import OwnState
-from lottisync.relay.receiving import Receiving
+from lottisync.relay.receiving import RelayReader
 from lottisync.relay.recording import MAX_HELD, PART_BYTES, Recording, size_of
 from lottisync.relay.snapshot_out import SnapshotOut, moments
 from lottisync.store import chain, fork
@@ -45,7 +45,7 @@ class Publishing:
 
     def __init__(
         self, device: Device, space: bytes, lane: Lane, circle: Circle, keyring: Keyring, board: Board,
-        receiving: Receiving, chance: Chance,
+        receiving: RelayReader, chance: Chance,
     ) -> None:  # fmt: skip
         self._device, self._space, self.lane = device, space, lane
         self._circle, self._keyring, self._board, self._receiving = circle, keyring, board, receiving

@@ -16,7 +16,7 @@ from lottisync.relay.content import MAX_REFUSED
 from lottisync.relay.doubts import Doubts
 from lottisync.relay.event import Event, PassedOver
 from lottisync.relay.header import NO_EPOCH, BadMessage, Kind, Name, Parts, parts_of, refuse_misplaced
-from lottisync.relay.heads import Heads
+from lottisync.relay.heads import LaneHeads
 from lottisync.relay.intake import Intake
 from lottisync.relay.keyring import Keyring
 from lottisync.relay.lane import Lane
@@ -26,7 +26,7 @@ from lottisync.relay.states import States
 from lottisync.sync.incoming import Unacceptable
 
 
-class Receiving:
+class RelayReader:
     """What one device has read in a relay, and what it reads next."""
 
     def __init__(
@@ -36,7 +36,7 @@ class Receiving:
         self._circle, self._keyring, self._board = circle, keyring, board
         self.events: list[Event] = []
         self._locked = Locked(keyring)
-        self._heads = Heads(device, circle, board, self.events)
+        self._heads = LaneHeads(device, circle, board, self.events)
         self.states = States(device, keyring, self._locked, self._heads, self.events)
         self._intake = Intake(device, circle, board, self.events)
         self._snapshot = SnapshotIn(board, self._intake, self._locked)

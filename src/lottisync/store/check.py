@@ -19,7 +19,7 @@ from lottisync.entities.version import BadVersion, Version
 from lottisync.problem import Fault
 from lottisync.store import chain, damage, lookups, tables
 from lottisync.store.chain import HostLog
-from lottisync.store.columns import Columns, columns_between, columns_of, own_column_names
+from lottisync.store.columns import DerivedColumns, columns_between, columns_of, own_column_names
 from lottisync.store.quarantine import QuarantinedVersion
 from lottisync.store.reader import Reader
 from lottisync.store.rows import MODULUS
@@ -240,7 +240,7 @@ def _after(reader: Reader, last: int, limit: int = STRIDE) -> list[_Row]:
 
 
 def _broken_row(
-    schema: StoreSchema, row: Version, stored_hash: bytes, marked: bool, conflicted: bool, columns: Columns
+    schema: StoreSchema, row: Version, stored_hash: bytes, marked: bool, conflicted: bool, columns: DerivedColumns
 ) -> list[Fault]:
     found = []
     if row.hash() != stored_hash:

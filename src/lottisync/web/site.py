@@ -16,7 +16,7 @@ from lottisync.device.invitations import Given, given_out
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import say, spoken
 from lottisync.review.acts import note_verdict
-from lottisync.review.heads import Heads, SetHead
+from lottisync.review.heads import SetHead, SetHeads
 from lottisync.review.inbox import Inbox
 from lottisync.review.verdict import Verdicts, unnoted
 from lottisync.store import conflict
@@ -105,7 +105,7 @@ class Site:
         self.door = door
         self.pairing = pairing
         self.settings = settings
-        self._heads = Heads(home.store("agent"))
+        self._heads = SetHeads(home.store("agent"))
         self._counted: Counted | None = None
 
     @property
