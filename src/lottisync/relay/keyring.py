@@ -29,7 +29,9 @@ class UnwrappedKeys(NamedTuple):
     wraps: int
 
 
-class Keyring:
+class EpochKeyring:
+    """See the module."""
+
     def __init__(self, device: Device, circle: Circle, chance: Chance) -> None:
         self._device, self._circle, self._chance = device, circle, chance
         self._box = BoxKey(device.key)

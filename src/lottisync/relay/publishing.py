@@ -16,7 +16,7 @@ from lottisync.relay.circle import Circle
 from lottisync.relay.content import Ahead, Part
 from lottisync.relay.deletion import Purge, purges
 from lottisync.relay.header import Kind, Name, parts_of
-from lottisync.relay.keyring import Chance, Keyring
+from lottisync.relay.keyring import Chance, EpochKeyring
 from lottisync.relay.lane import Lane, Publication
 from lottisync.relay.own_state import OwnState
 from lottisync.relay.receiving import RelayReader
@@ -44,7 +44,7 @@ class Publishing:
     """Which message comes next: a kept one, a frame, keys, news, or this device's state."""
 
     def __init__(
-        self, device: Device, space: bytes, lane: Lane, circle: Circle, keyring: Keyring, board: Board,
+        self, device: Device, space: bytes, lane: Lane, circle: Circle, keyring: EpochKeyring, board: Board,
         receiving: RelayReader, chance: Chance,
     ) -> None:  # fmt: skip
         self._device, self._space, self.lane = device, space, lane

@@ -18,7 +18,7 @@ from lottisync.relay.event import Event, PassedOver
 from lottisync.relay.header import NO_EPOCH, BadMessage, Kind, Name, Parts, parts_of, refuse_misplaced
 from lottisync.relay.heads import LaneHeads
 from lottisync.relay.intake import Intake
-from lottisync.relay.keyring import Keyring
+from lottisync.relay.keyring import EpochKeyring
 from lottisync.relay.lane import Lane
 from lottisync.relay.locked import Locked
 from lottisync.relay.snapshot_in import NOT_THE_FRAME, SnapshotIn
@@ -30,7 +30,7 @@ class RelayReader:
     """What one device has read in a relay, and what it reads next."""
 
     def __init__(
-        self, device: Device, space: bytes, lane: Lane, circle: Circle, keyring: Keyring, board: Board
+        self, device: Device, space: bytes, lane: Lane, circle: Circle, keyring: EpochKeyring, board: Board
     ) -> None:
         self._device, self._space, self._lane = device, space, lane
         self._circle, self._keyring, self._board = circle, keyring, board
