@@ -300,8 +300,8 @@ def test_cli_864_a_task_says_all_that_belongs_to_it_in_the_readers_language(tmp_
     assert page.splitlines()[1] == "in Arbeit  P2  Home"
     assert "Verknüpfte Aufgaben\n  blockiert 'Call the plumber'  [" in page
     assert "is blocked by 'Repair the bicycle'" in run_here("task", "show", "plumber", home=home).out
-    told = json.loads(run_here("task", "show", "plumber", "--json", home=home).out)
-    [link] = told["links"]
+    plumber = json.loads(run_here("task", "show", "plumber", "--json", home=home).out)
+    [link] = plumber["links"]
     assert (link["relation"], link["taskTitle"]) == ("is_blocked_by", "Repair the bicycle")
     assert "in Arbeit" in run_here("task", "list", "--language", "de", home=home).out
     assert "aktiv" in run_here("devices", "--language", "de", home=home).out

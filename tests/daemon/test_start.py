@@ -51,18 +51,18 @@ NO_FILE = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 def test_cli_752_the_pauses_double_up_to_half_a_minute() -> None:
     """CLI-750, CLI-751, CLI-752, REL-D11"""
-    told: list[str] = []
+    codes: list[str] = []
     slept: list[float] = []
-    waiting = Backoff(lambda code, error: told.append(code), sleep=slept.append)
+    waiting = Backoff(lambda code, error: codes.append(code), sleep=slept.append)
     waiting.until_it_runs(refusing(*[READ_ONLY] * 6, NO_FILE, NO_FILE, FULL))
-    assert told == ["read-only", "no-descriptor", "disk-full"]
+    assert codes == ["read-only", "no-descriptor", "disk-full"]
     assert slept == [2, 4, 8, 16, 30, 30, 2, 4, 2]
 
 
 def test_cli_754_what_ended_a_running_daemon_is_reported_and_the_pauses_begin_again() -> None:
-    told: list[str] = []
+    codes: list[str] = []
     slept: list[float] = []
-    waiting = Backoff(lambda code, error: told.append(code), sleep=slept.append)
+    waiting = Backoff(lambda code, error: codes.append(code), sleep=slept.append)
     fails = refusing(FULL, FULL, FULL)
 
     def start() -> None:
@@ -71,11 +71,11 @@ def test_cli_754_what_ended_a_running_daemon_is_reported_and_the_pauses_begin_ag
         fails()
 
     waiting.until_it_runs(start)
-    assert told == ["disk-full", "disk-full"]
+    assert codes == ["disk-full", "disk-full"]
     assert slept == [2, 4, 2]
 
 
-def told_as(code: str, cause: OSError) -> Problem:
+def standing_for(code: str, cause: OSError) -> Problem:
     """A sentence that stands for an error of the system."""
     try:
         try:
@@ -94,8 +94,8 @@ def told_as(code: str, cause: OSError) -> Problem:
         (OSError(errno.EIO, "it failed"), "disk-failed"),
         (OSError(errno.ENOSPC, "full"), "disk-full"),
         (OSError(errno.ENFILE, "too many"), "no-descriptor"),
-        (told_as("cannot-open", OSError(errno.EMFILE, "too many")), "no-descriptor"),
-        (told_as("cannot-open", OSError(errno.EACCES, "denied")), ""),
+        (standing_for("cannot-open", OSError(errno.EMFILE, "too many")), "no-descriptor"),
+        (standing_for("cannot-open", OSError(errno.EACCES, "denied")), ""),
         (OSError(errno.EADDRINUSE, "taken"), ""),
         (Problem("running", "a daemon is running already"), ""),
         (Problem("not-initialised", "no home"), ""),

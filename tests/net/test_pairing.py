@@ -288,15 +288,15 @@ async def test_pair_680_the_device_that_types_says_no_before_it_proves_anything(
 async def test_cli_863_the_device_that_shows_hears_at_once_that_it_was_taken_out() -> None:
     """CLI-863: it was said when the code had expired, two minutes later. A second attempt with the same end is not said
     again."""
-    told: list[PairingError] = []
-    async with shown(offer(), tell=told.append) as showing:
+    errors: list[PairingError] = []
+    async with shown(offer(), tell=errors.append) as showing:
         for _ in range(2):
             with pytest.raises(NotWanted):
                 await type_code(unwilling(TYPES, []), CODE, at=showing.at, search_from=HERE)
-        await until(lambda: told)
+        await until(lambda: errors)
         assert showing.outcome == []
         await type_code(TYPES, CODE, at=showing.at, search_from=HERE)
-    [error] = told
+    [error] = errors
     assert (error.code, error.from_peer) == ("revoked", True)
     with speaking("de"):
         assert translated(error).startswith(

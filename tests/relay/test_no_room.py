@@ -117,8 +117,8 @@ def test_relay_834_a_disk_that_is_full_is_said_and_nothing_is_lost(
         small_disk.fill()
         large(phone, "of-phone")
         assert refused(phone, server.url).code in ("relay-stalled", "relay-no-room", "relay-full")
-        told = refused(laptop, server.url, publish=False).message
-        assert "disk may be full" in told
+        message = refused(laptop, server.url, publish=False).message
+        assert "disk may be full" in message
         assert "Make room, and start the server again" in faults(server.url)["stream"]
         small_disk.clear()
         server.stop(signal.SIGKILL)
