@@ -32,7 +32,7 @@ os.environ["LOTTISYNC_LANGUAGE"] = "en"
 # A shell starts what runs in the background with Ctrl-C ignored, and programs inherit that. Some tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# On a busy machine any example may be slow to draw: that is no fault of a test.
+# On a busy machine any example may be slow to draw: that is not a fault of a test.
 BUSY = [hypothesis.HealthCheck.too_slow]
 # The parent is named: without it a profile takes over the numbers of the one in force, and this file is read again
 # within a run of `make deep`, by `tools.mutation`.

@@ -32,7 +32,7 @@ def anyio_backend() -> str:
 async def test_an_error_comes_back_with_its_code_and_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """AGENT-38, AGENT-56"""
     monkeypatch.setenv("LOTTISYNC_MODEL_KEY", KEY)
-    with ScriptedModelServer(lambda request: ServerError(status=401, message=f"{KEY} is no key")) as server:
+    with ScriptedModelServer(lambda request: ServerError(status=401, message=f"{KEY} is not a key")) as server:
         monkeypatch.setenv("LOTTISYNC_MODEL_URL", server.url)
         with pytest.raises(ModelError) as caught:
             async with ModelProcess(UNSET, {}) as model:

@@ -201,7 +201,7 @@ def test_cli_45_init_without_a_name_takes_the_machines(tmp_path: Path, monkeypat
 def test_cli_46_what_the_system_refuses_is_a_sentence(
     home: Path, monkeypatch: pytest.MonkeyPatch, number: int, said: str
 ) -> None:
-    """CLI-41, CLI-46: no command expects it, and it is no traceback."""
+    """CLI-41, CLI-46: no command expects it, and no traceback is shown."""
 
     def refused(*arguments: object, **options: object) -> None:
         raise OSError(number, os.strerror(number))

@@ -145,7 +145,7 @@ async def in_step(victim: Path, honest: Path, what: str) -> None:
 
 
 async def gone(victim: Daemon, liar: Path, times: int) -> None:
-    """The liar's connection has ended as often as that, over there, too: the next one is no second program's."""
+    """The liar's connection has ended as often as that, over there, too: the next one is not a second program's."""
     ended = f"connection to {liar.name} ended"
     await anyio.to_thread.run_sync(
         lambda: eventually(lambda: [event["text"] for event in victim.events].count(ended) >= times, ended)

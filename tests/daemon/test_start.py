@@ -102,7 +102,7 @@ def standing_for(code: str, cause: OSError) -> Problem:
     ],
 )
 def test_cli_750_only_what_may_pass_is_waited_for(error: OSError | Problem, reason: str) -> None:
-    """Another daemon, a port that is taken and a folder that is no home end the call."""
+    """Another daemon, a port that is taken and a folder that is not a home end the call."""
     assert may_pass(error) == reason
     if not reason:
         with pytest.raises(type(error)):

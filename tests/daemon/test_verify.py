@@ -219,7 +219,7 @@ AHEAD = "2031-01-01T00:00:00.000Z"
 
 
 def test_cli_23_status_shows_how_far_a_comparison_is(homes: tuple[Path, Path]) -> None:
-    """COPY-9, too: which device runs twice, as long as that is no old news; and CAUS-11: whose clock is ahead."""
+    """COPY-9, too: which device runs twice, as long as that is not old news; and CAUS-11: whose clock is ahead."""
     laptop, _ = homes
     opened = TaskHome.open(laptop)
     phone = opened.roster().active_peers()[0].device

@@ -217,7 +217,7 @@ async def test_pair_a_device_that_hangs_up_in_the_middle_is_a_problem() -> None:
         tasks.cancel_scope.cancel()
 
 
-async def test_pair_what_listens_there_and_is_no_lottisync_is_a_problem_and_leaves_nothing_open() -> None:
+async def test_pair_what_listens_there_and_is_not_lottisync_is_a_problem_and_leaves_nothing_open() -> None:
     async def answer(raw: SocketStream) -> None:
         async with raw:
             await raw.send(b"220 mail.example ready\r\n")

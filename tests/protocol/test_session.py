@@ -405,7 +405,7 @@ def test_sync_21_a_peer_that_does_not_greet_in_time_is_dropped(ours: bool) -> No
     assert heard([waiting.farewell]) == [waiting.closed]
 
 
-def test_sync_21_bytes_that_are_no_greeting_do_not_help() -> None:
+def test_sync_21_bytes_that_are_not_a_greeting_do_not_help() -> None:
     waiting = session()
     data = spoken([HELLO])
     for at in range(GREETING_SECONDS + 1):

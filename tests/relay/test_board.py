@@ -52,7 +52,7 @@ def test_relay_18_a_segment_counts_behind_what_it_stands_on() -> None:
         ({"heads": {"journal": msgspec.structs.replace(head({A: 1}), nodes=[bytes(16)])}}, "under other fork nodes"),
     ],
 )
-def test_relay_18_an_unreliable_message_is_no_base(changed: dict[str, object], why: str) -> None:
+def test_relay_18_an_unreliable_message_is_not_a_base(changed: dict[str, object], why: str) -> None:
     """RELAY-18, RELAY-25, RELAY-37"""
     assert base(board(entry(1, head({A: 1})))) == {A: 1}
     assert base(board(msgspec.structs.replace(entry(1, head({A: 1})), **changed))) == {}, why

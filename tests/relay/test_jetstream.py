@@ -105,7 +105,7 @@ def test_relay_1180_devices_that_come_to_an_empty_server_at_once_are_all_let_in(
     at(server, work)
 
 
-def test_relay_1180_what_another_stream_has_is_no_race(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relay_1180_what_another_stream_has_is_not_a_race(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """RELAY-1180: a server that gives the subjects to another stream is named with what it says."""
     monkeypatch.setattr(jetstream, "STORED_WITHIN", (0.0,))
 
@@ -290,7 +290,7 @@ def test_relay_42_what_was_found_there_is_not_put_there_again(server: Server, mo
 
 
 def test_relay_572_what_a_copy_of_this_device_has_published_is_not_overwritten(server: Server) -> None:
-    """RELAY-572, RELAY-42, RELAY-21: it is no junk. The device looks first, and finds that it runs twice."""
+    """RELAY-572, RELAY-42, RELAY-21: it is not junk. The device looks first, and finds that it runs twice."""
 
     async def work(relay: JetStream) -> None:
         copy = await JetStream.connect(RelaySetting(server.url, SPACE), TAG)

@@ -128,7 +128,7 @@ def test_relay_570_a_device_that_is_revoked_and_paired_again_ends_equal(paired: 
 
 
 def test_relay_580_keys_are_read_where_something_else_was_refused(paired: Path) -> None:
-    """RELAY-580: a message of keys that is none was read and is lost; the real one has its name."""
+    """RELAY-580: a message that is not one of keys was read and is lost; the real one has its name."""
     lived(paired, [("revoke", (0, 1)), ("babble", (0, Kind.KEYS)), ("read", (2, None)), ("lose", ())], equal_at_the_end)
 
 

@@ -421,7 +421,7 @@ class TestTaking:
         snapshot.close()
         assert not phone.member.knowledge()
 
-    def test_relay_15_chains_alone_are_no_base(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+    def test_relay_15_chains_alone_are_not_a_base(self, two: tuple[Relay, Visitor, Visitor]) -> None:
         """RELAY-15: a snapshot that was cut off has left the chains here, and not all versions."""
         relay, laptop, phone = two
         large(laptop)
@@ -758,7 +758,7 @@ class TestPublishing:
         settle(laptop, phone)
         assert phone.member.title("t1") == "one"
 
-    def test_relay_18_what_came_over_a_connection_is_no_base(
+    def test_relay_18_what_came_over_a_connection_is_not_a_base(
         self, three: tuple[Relay, Visitor, Visitor, Visitor]
     ) -> None:
         """RELAY-18"""

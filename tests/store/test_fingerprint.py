@@ -147,7 +147,7 @@ def test_mend_1_a_mark_that_hides_a_row_is_seen_through(tmp_path: Path) -> None:
         assert Fingerprints(reader).damaged == ["t3"]
 
 
-def test_mend_1_what_is_no_text_any_more_is_looked_at(tmp_path: Path) -> None:
+def test_mend_1_what_is_not_text_any_more_is_looked_at(tmp_path: Path) -> None:
     a, b = filled(tmp_path, 1, 5), new_store(tmp_path, 2)
     copy(a, b)
     sqlite.connection(b).execute(
@@ -185,7 +185,7 @@ def test_mend_1_the_way_to_an_entity_is_its_key(entity_id: str) -> None:
         (Subtree(b"", None, [("t1", b"1234567")]), "its hash"),
     ],
 )
-def test_mend_3_a_node_that_is_none_is_refused(tmp_path: Path, node: Subtree, why: str) -> None:
+def test_mend_3_a_node_that_is_not_valid_is_refused(tmp_path: Path, node: Subtree, why: str) -> None:
     with new_store(tmp_path).reading() as reader, pytest.raises(ValueError, match=why):
         differing(Fingerprints(reader), [node])
 

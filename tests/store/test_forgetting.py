@@ -561,7 +561,7 @@ def test_forget_8_keys_name_what_is_held(numbers: set[int]) -> None:
 
 
 @pytest.mark.parametrize("data", [b"1234567", b"22222222" + b"11111111", b"11111111" * 2])
-def test_forget_22_keys_that_are_none_are_refused(data: bytes) -> None:
+def test_forget_22_keys_that_are_not_valid_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match="keys of entities"):
         KeySet(data)
 
