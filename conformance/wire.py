@@ -17,7 +17,7 @@ Message = list[Any]
 
 
 class Undecodable(ValueError):
-    """Bytes of the adapter that are no frame with messages."""
+    """Bytes of the adapter that are not a frame with messages."""
 
 
 # -- msgpack

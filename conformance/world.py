@@ -131,7 +131,7 @@ class World:
         return self._testee.ask(op, **fields)
 
     def seed(self) -> int:
-        """Another one for every opening: two devices that draw the same numbers are no two devices."""
+        """Another one for every opening: two devices that draw the same numbers are not two devices."""
         self._seeds += 1
         return self._seeds
 

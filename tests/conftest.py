@@ -37,7 +37,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Tests wait for what an event loop has done, and not for time.
 selectors.DefaultSelector = WatchedSelector  # type: ignore[misc]
 
-# On a busy machine any example may be slow to draw: that is no fault of a test.
+# On a busy machine any example may be slow to draw: that is not a fault of a test.
 BUSY = [hypothesis.HealthCheck.too_slow]
 # The parent is named: without it a profile takes over the numbers of the one in force, and this file is read again
 # within a run of `make deep`, by `tools.mutation`.

@@ -204,7 +204,7 @@ def test_every_command_of_the_guide_prints_what_the_page_shows(
 
 
 def test_every_command_of_the_guides_is_run_by_a_test() -> None:
-    """Commands stand in ```console blocks; what other blocks may hold is no command."""
+    """Commands stand in ```console blocks; what other blocks may hold is not a command."""
     for guide in GUIDES:
         languages = FENCE.findall(guide.read_text())[::2]
         assert set(languages) <= {"console", "toml", "text"}, guide.name

@@ -222,7 +222,7 @@ def test_web_1501_languages_are_called_as_babel_calls_them() -> None:
 
 @pytest.mark.parametrize(("reader", "name"), [("en", "English"), ("de", "Englisch"), ("fr", "anglais")])
 def test_web_1501_a_language_has_a_name_in_the_readers_language(reader: str, name: str) -> None:
-    """WEB-1501: what is no code stays as it is."""
+    """WEB-1501: what is not a code stays as it is."""
     with speaking(reader):
         assert language_name("en") == name
         assert language_name("klingon") == "klingon"

@@ -63,7 +63,7 @@ def test_cli_860_a_stored_sentence_is_said_in_the_readers_language() -> None:
     ],
 )
 def test_cli_441_a_stored_number_takes_the_form_of_the_readers_language(language: str, count: int, said: str) -> None:
-    """CLI-441, CLI-860: "20 propuneri" was no Romanian."""
+    """CLI-441, CLI-860: "20 propuneri" was not Romanian."""
     held = wording.of_column(wording.column(counted("{count:,} proposal", "{count:,} proposals", count)))
     with speaking(language):
         assert translated(held) == said

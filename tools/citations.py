@@ -1,7 +1,7 @@
 """What the tests cite: one rule for the rules of the specifications and for the person's requirements.
 
 A test is a function whose name begins with `test`, or a class. It cites an id in its name (`test_sync_4_...`), in
-its docstring, in a comment within it, or in its decorators. The docstring of a module is no citation, for it
+its docstring, in a comment within it, or in its decorators. The docstring of a module is not a citation, for it
 announces and shows nothing; nor is any other string, for it may be a sample.
 """
 

@@ -14,8 +14,8 @@ cannot be told from the original by any test is listed with a reason in `tests/m
     mutation = "causality/hlc.py observe: a < b -> a <= b"
     because = "a and b are never equal here: ..."
 
-The list is checked: a survivor that is not on it is a fault, and so is one on it that a test kills, or that is no
-mutation. docs/specs/decisions/0011-own-mutation-tester.md says why this is no library.
+The list is checked: a survivor that is not on it is a fault, and so is one on it that a test kills, or that is not
+a mutation. docs/specs/decisions/0011-own-mutation-tester.md says why this is not a library.
 """
 
 import ast

@@ -22,9 +22,10 @@ def sync_session() -> str:
     """One row for every message, one column for every state; an empty cell ends the session."""
     kinds = list(dict.fromkeys(kind for _, kind in session.TRANSITIONS))
     rows = [
-        [kind.__name__, *(_named(session.TRANSITIONS.get((state, kind))) for state in session.State)] for kind in kinds
+        [kind.__name__, *(_named(session.TRANSITIONS.get((state, kind))) for state in session.SessionState)]
+        for kind in kinds
     ]
-    return _laid_out(["message", *(state.value for state in session.State)], rows)
+    return _laid_out(["message", *(state.value for state in session.SessionState)], rows)
 
 
 def agents_life() -> str:
@@ -51,7 +52,7 @@ def _by_state(what: str, transitions: Mapping[tuple[str, str], str]) -> str:
     return _laid_out([what, *events], rows)
 
 
-def _named(state: session.State | None) -> str:
+def _named(state: session.SessionState | None) -> str:
     return "" if state is None else state.value
 
 

@@ -33,7 +33,7 @@ def vectors() -> Book:
             {"checkedBy": "robot"},
             refusal,
         ),
-        ("blank-reason", "SOV-2", "blanks are no reason", {"reason": " " * 30}, refusal),
+        ("blank-reason", "SOV-2", "blanks are not a reason", {"reason": " " * 30}, refusal),
         ("reason-of-19", "SOV-2", "one character short", {"reason": "x" * 19}, refusal),
         ("reason-of-20", "SOV-2", "just long enough", {"reason": "x" * 20}, None),
         ("reason-trimmed", "SOV-2", "trimmed before it is counted", {"reason": f" {'x' * 19} "}, refusal),
@@ -56,7 +56,7 @@ def vectors() -> Book:
         (
             "evidence-unfit",
             "SOV-11 SOV-14",
-            "what is cited is no evidence",
+            "what is cited is not evidence",
             {"reason": REASON, "sovereignty": "evidence", "grade": "unfit"},
             named,
         ),

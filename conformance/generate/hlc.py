@@ -27,7 +27,7 @@ MEETINGS = [
     ("the-far-future", "one wrong clock must not carry everybody along", [1000, 3], [10**12, 0], 1200),
     ("far-ahead-of-us-but-near-our-wall-clock", "our wall clock is the measure, not our last reading", [1000, 0],
      [900_000, 0], 800_000),
-    ("wall-clock-does-not-enter", "meeting is no write: the wall clock only judges", [1000, 3], [1100, 0], 5000),
+    ("wall-clock-does-not-enter", "meeting is not a write: the wall clock only judges", [1000, 3], [1100, 0], 5000),
     ("own-clock-ahead-of-the-wall", "our own reading never goes back", [1000, 3], [900, 0], 10),
 ]  # fmt: skip
 BAD = [

@@ -157,7 +157,7 @@ def vectors() -> Book:
     cases += [
         (
             f"addition-with-{code:04x}",
-            "this is no white space",
+            "this is not white space",
             "add_checklist_item",
             {"title": "Oat milk"},
             {"titles": [f"Oat{chr(code)}milk"]},
@@ -178,7 +178,7 @@ def vectors() -> Book:
     for number, current in enumerate(({}, {"titles": "Milk"}, {"titles": None})):
         fields = {"tool": "add_checklist_item", "args": {"title": "Milk"}, "current": current}
         book.error(f"titles-are-texts-{number}", "REV-20", "bad input", "proposal.redundancy", "bad-request", **fields)
-    rules = {"this is white space": "ENT-30", "this is no white space": "ENT-30", "full case folding": "ENT-31"}
+    rules = {"this is white space": "ENT-30", "this is not white space": "ENT-30", "full case folding": "ENT-31"}
     for name, comment, tool, args, current, expected in cases:
         spec = f"REV-20 {rules.get(comment, '')}"
         book.ok(name, spec, comment, "proposal.redundancy", expected, tool=tool, args=args, current=current)

@@ -55,7 +55,7 @@ def verify_says_equal(world: World) -> None:
 
 
 def verify_says_unequal(world: World) -> None:
-    """Two stores that have not met are not equal, which is no damage (SYNC-7)."""
+    """Two stores that have not met are not equal, which is not damage (SYNC-7)."""
     a, _ = world.devices("a b")
     a.write("t1", {"title": "x"})
     result = world.ask("verify", **{"from": "a", "to": "b", "store": "journal", "now": world.now})

@@ -89,7 +89,7 @@ def a_users_deletion_against_an_agents_edit(world: World) -> None:
 
 
 def two_deletions_at_once(world: World) -> None:
-    """Concurrent deletions are no conflict (MERGE-6)."""
+    """Concurrent deletions are not a conflict (MERGE-6)."""
     a, b = _both_have_it(world)
     a.delete("t1")
     b.delete("t1")

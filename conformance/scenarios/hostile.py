@@ -113,7 +113,7 @@ def frames_after_the_greeting(world: World) -> None:
 
 
 def the_largest_frames_are_taken(world: World) -> None:
-    """The limit itself is no fault, before and after the greeting (SYNC-11, SYNC-14)."""
+    """The limit itself is not a fault, before and after the greeting (SYNC-11, SYNC-14)."""
     a = world.device("a")
     peer = Peer(world, a)
     peer.bytes(_padded(peer.hello(), BEFORE_GREETING))
@@ -156,7 +156,7 @@ def bombs(world: World) -> None:
     _each_ends(world, rows, encodings=(wire.PLAIN, wire.ZSTD))
 
 
-# -- bytes that are no message
+# -- bytes that are not a message
 
 
 def bytes_that_are_no_message(world: World) -> None:
@@ -289,7 +289,7 @@ def fields_out_of_bounds(world: World) -> None:
 
 
 def limits_are_taken(world: World) -> None:
-    """What is exactly as large as it may be is no fault (SYNC-14)."""
+    """What is exactly as large as it may be is not a fault (SYNC-14)."""
     a = world.device("a")
     peer = Peer(world, a)
     peer.say(peer.hello(encodings=list(range(16))[::-1]) if peer.last("hello")[6] == [0] else peer.hello())
@@ -378,7 +378,7 @@ def batches_without_credit(world: World) -> None:
 
 
 def batches_behind_a_mistake(world: World) -> None:
-    """A frame with what is no message is none at all, and behind a message out of turn nothing is taken (SYNC-17)."""
+    """Nothing is taken of a frame with what is not a message, nor behind a message out of turn (SYNC-17)."""
     past = _news()
     versions = past.versions()[2:]
     good = [_begun(), past.chain(1, 0, 3), ["batch", 1, 1, versions], end(past)]
@@ -420,7 +420,7 @@ def versions_that_cannot_be_kept(world: World) -> None:
         row("an id with a newline", 0, "n1\n"),
         row("an id with a slash", 0, "../n1"),
         row("an empty id", 0, ""),
-        row("a clock that is no JSON", 2, b"\xff\xfe"),
+        row("a clock that is not JSON", 2, b"\xff\xfe"),
         row("a clock that is a list", 2, b"[1]"),
         row("an empty clock", 2, b"{}"),
         row("a clock with counter 0", 2, clock(h=0)),
@@ -502,7 +502,7 @@ def knowledge_beyond_the_chains(world: World) -> None:
             peer.greet(journal=past.have())
             peer.say(["begin", 1, JOURNAL, knowledge, forgotten, behind, 0], ["end", 1, [VALUE, HASH]])
             peer.expect_closed(what, "bad-entity")
-            world.expect(f"{what}: nothing is told", peer.said("ack"), [])
+            world.expect(f"{what}: nothing is acknowledged", peer.said("ack"), [])
             world.expect(f"{what}: what is held", _holds(a), before)
             world.expect(f"{what}: check", a.check(), [])
             peer.hang_up()
@@ -568,7 +568,7 @@ def rounds_that_cannot_be_taken_without_end(world: World) -> None:
     refuse(1, 100)
     world.expect("refused", [len(peer.said("reject")), peer.closed], [100, None])
     peer.say(["want", {JOURNAL: past.have()}], ["begin", 101, JOURNAL, past.knowledge, {}, False, 0], end(past, 101))
-    world.expect("taken", [told[1] for told in peer.said("ack")], [101])
+    world.expect("taken", [ack[1] for ack in peer.said("ack")], [101])
     refuse(102, 100)
     world.expect("refused again", [len(peer.said("reject")), peer.closed], [200, None])
     refuse(202, 1)

@@ -201,7 +201,7 @@ def _clock(dots: Seen) -> dict[str, int]:
 
 def history(world: World) -> None:
     """Writes, deletions, cut, doubled and reordered rounds: equal knowledge, equal digest, nothing lost (STORE-8)."""
-    told = _History(world)
+    history = _History(world)
     for _ in range(STEPS):
-        told.step()
-    told.finish()
+        history.step()
+    history.finish()

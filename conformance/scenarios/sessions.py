@@ -162,9 +162,9 @@ def a_round_brings_everything(world: World) -> None:
     world.expect("the entities", a.dump(), [past.entities[each] for each in sorted(past.entities)])
     world.expect("knowledge", a.knowledge(), past.knowledge)
     world.expect("digest", a.digest(), past.digest().hex())
-    told = peer.last("ack")
-    world.expect("ack", told[:4], ["ack", 1, JOURNAL, {}])
-    world.expect("the summary", [each.hex() for each in told[4]], [each.hex() for each in past.summary()])
+    ack = peer.last("ack")
+    world.expect("ack", ack[:4], ["ack", 1, JOURNAL, {}])
+    world.expect("the summary", [each.hex() for each in ack[4]], [each.hex() for each in past.summary()])
     world.expect_sound(a)
     peer.hang_up()
     again = Peer(world, a)
@@ -172,7 +172,7 @@ def a_round_brings_everything(world: World) -> None:
     world.expect("nothing is said back", [again.said(tag) for tag in ("begin", "probe")], [[], []])
 
 
-def told_says_what_is_known_beyond_the_round(world: World) -> None:
+def ack_says_what_is_known_beyond_the_round(world: World) -> None:
     """The receiver's own writes, and nothing that the round has just said."""
     a = world.device("a")
     own = a.write("mine", {"title": "x"})
@@ -336,7 +336,7 @@ def a_round_goes_out(world: World) -> None:
     peer.greet()
     for number, store in enumerate(STORES, 1):
         world.expect(
-            f"rounds before told {number}", [m[1:3] for m in peer.said("begin")][number - 1 :], [[number, store]]
+            f"rounds before ack {number}", [m[1:3] for m in peer.said("begin")][number - 1 :], [[number, store]]
         )
         opening, batch = peer.last("begin"), peer.last("batch")
         host, entity = a.hosts[store], a.dump(store)[0]
@@ -488,7 +488,7 @@ def a_peer_knows_more_of_us_than_we_do(world: World) -> None:
 
 def _refused(world: World, peer: Peer, what: str) -> None:
     world.expect(f"{what}: refused", peer.last("reject")[1:3], [1, JOURNAL])
-    world.expect(f"{what}: nothing is told", peer.said("ack"), [])
+    world.expect(f"{what}: nothing is acknowledged", peer.said("ack"), [])
     world.expect(f"{what}: the session goes on", [peer.closed, peer.say(["ping", 8])], [None, [["pong", 8]]])
 
 

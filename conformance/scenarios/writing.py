@@ -107,7 +107,7 @@ def unknown_types_and_fields_are_kept(world: World) -> None:
 
 
 def what_is_not_there_reads_as_null(world: World) -> None:
-    """Absent is no error (STORE-6)."""
+    """Absent is not an error (STORE-6)."""
     a = world.device("a")
     world.expect("read", a.read("nothing"), None)
     world.expect("dump", a.dump(), [])

@@ -136,7 +136,7 @@ def test_a_round_for_a_receiver_that_was_restored_meanwhile_is_refused(runner: R
 
 
 def test_damage_travels_no_further(runner: Runner) -> None:
-    """A row that is no version any more is not sent (MEND-26)."""
+    """A row that is not a version any more is not sent (MEND-26)."""
     runner.open("a")
     runner.open("b")
     runner.write("a", set={"title": "x", "due": "y"})

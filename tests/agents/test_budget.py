@@ -235,7 +235,7 @@ def test_agent70_the_budget_follows_what_the_server_counts(laptop: Device) -> No
 
 
 @pytest.mark.parametrize("odd", [[[]], {"a": 1}, 7, None], ids=repr)
-def test_agent_1060_a_model_that_is_no_text_ends_no_wake(laptop: Device, odd: Any) -> None:
+def test_agent_1060_a_model_that_is_not_text_ends_no_wake(laptop: Device, odd: Any) -> None:
     """AGENT-70, REL-D12: `agent wake` ended in a TypeError. The rate is kept, and is read by the next wake."""
     laptop.add_task()
     ident = laptop.add_agent()

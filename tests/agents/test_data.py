@@ -8,7 +8,7 @@ from tests.support.device import Device
 from tests.support.scripted_model import ScriptedModel, call, say
 
 from lottisync.agents import context, lifecycle, report, run_log, task_agent, thread
-from lottisync.agents.endpoint import Choice, choice, model_for
+from lottisync.agents.endpoint import ModelChoice, choice, model_for
 from lottisync.agents.types import Agent, AgentMessage, AgentReport, AgentReportHead, AgentState
 from lottisync.causality.vector_clock import Host
 from lottisync.daemon.stores import AGENT_STORE
@@ -223,11 +223,11 @@ def test_identity_state_and_report_have_the_plans_fields(laptop: Device, woken: 
 def test_the_model_is_the_agents_own_unless_the_person_says_another() -> None:
     """S3-08"""
     at_home = {"LOTTISYNC_MODEL_URL": "http://127.0.0.1:11434/v1"}
-    own = Choice("qwen3", None)
+    own = ModelChoice("qwen3", None)
     assert model_for(own, {}, at_home).model == "qwen3"
     assert model_for(own, {}, at_home | {"LOTTISYNC_MODEL": "other"}).model == "other"
     assert model_for(own, {}, at_home | {"LOTTISYNC_MODEL": " "}).model == "qwen3"
-    assert choice(Agent("a", config={"model": 5, "endpoint": []})) == Choice(None, None)
+    assert choice(Agent("a", config={"model": 5, "endpoint": []})) == ModelChoice(None, None)
 
 
 def test_the_context_is_the_journals_own_reading(laptop: Device, woken: str) -> None:

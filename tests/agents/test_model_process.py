@@ -12,7 +12,7 @@ import pytest
 from tests.agents.test_openai_client import KEY, QUESTION
 from tests.support.child import ROOT
 
-from lottisync.agents.endpoint import Choice
+from lottisync.agents.endpoint import ModelChoice
 from lottisync.agents.model import ModelError, Turn
 from lottisync.agents.model_process import ModelProcess
 from lottisync.scripted_model.script import ChatRequest, Reply, Say, ServerError, Stall
@@ -20,14 +20,14 @@ from lottisync.scripted_model.server import ScriptedModelServer
 
 pytestmark = pytest.mark.anyio
 
-UNSET = Choice(None, None)
+UNSET = ModelChoice(None, None)
 ANSWER = Say(text="Two hours.", tool_calls=(("update_task_estimate", {"minutes": 120}),))
 
 
 async def test_an_error_comes_back_with_its_code_and_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """AGENT-38, AGENT-56"""
     monkeypatch.setenv("LOTTISYNC_MODEL_KEY", KEY)
-    with ScriptedModelServer(lambda request: ServerError(status=401, message=f"{KEY} is no key")) as server:
+    with ScriptedModelServer(lambda request: ServerError(status=401, message=f"{KEY} is not a key")) as server:
         monkeypatch.setenv("LOTTISYNC_MODEL_URL", server.url)
         with pytest.raises(ModelError) as caught:
             async with ModelProcess(UNSET, {}) as model:
@@ -88,11 +88,11 @@ async def test_a_turn_comes_back_whole_and_nothing_of_the_client_stays() -> None
     asked is as small as before."""
     program = """
 import anyio, msgspec, sys
-from lottisync.agents.endpoint import Choice
+from lottisync.agents.endpoint import ModelChoice
 from lottisync.agents.model_process import ModelProcess
 from tests.agents.test_openai_client import ESTIMATE, QUESTION
 async def ask():
-    async with ModelProcess(Choice("small", None), {}) as model:
+    async with ModelProcess(ModelChoice("small", None), {}) as model:
         return await model.complete(QUESTION, [ESTIMATE])
 print(msgspec.json.encode(anyio.run(ask)).decode())
 sys.exit("openai" in sys.modules)

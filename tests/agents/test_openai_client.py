@@ -267,13 +267,13 @@ ANSWER = Say("One proposal.", [("update_task_estimate", {"minutes": 90})])
 
 
 @pytest.mark.parametrize("events", [0, 1, 2, 5])
-async def test_a_stream_without_a_finish_reason_is_no_answer(serve: Serve, events: int) -> None:
+async def test_a_stream_without_a_finish_reason_is_not_an_answer(serve: Serve, events: int) -> None:
     # An empty one is sent as events, since a fault that sends no event sends no stream either.
     cut: Reply = Truncated(ANSWER, events) if events else RawEvents([])
     assert (await failure(model_at(serve(cut)))).code == "truncated"
 
 
-async def test_a_connection_that_breaks_in_the_middle_is_no_answer(serve: Serve) -> None:
+async def test_a_connection_that_breaks_in_the_middle_is_not_an_answer(serve: Serve) -> None:
     assert (await failure(model_at(serve(Dropped(ANSWER, 3))))).code == "truncated"
 
 
@@ -285,7 +285,7 @@ async def test_a_connection_that_breaks_after_the_finish_reason_has_lost_nothing
     assert turn.usage is None
 
 
-async def test_an_answer_cut_at_the_length_limit_is_no_answer(serve: Serve) -> None:
+async def test_an_answer_cut_at_the_length_limit_is_not_an_answer(serve: Serve) -> None:
     assert (await failure(model_at(serve(Say("And then", finish_reason="length"))))).code == "output-limit"
 
 
@@ -498,7 +498,7 @@ async def test_a_key_for_openai_is_not_given_to_another_server(serve: Serve) -> 
 @pytest.mark.parametrize(
     "url", ["localhost:11434/v1", "ftp://host/v1", "http://", "http://host:port/v1", "http://[::1/"]
 )
-def test_an_address_that_is_none(url: str) -> None:
+def test_an_address_that_is_not_one(url: str) -> None:
     with pytest.raises(ModelError) as caught:
         OpenAIModel(url, KEY, "m")
     assert caught.value.code == "not-configured"

@@ -211,7 +211,8 @@ def test_a_change_that_arrives_by_sync_wakes_the_agent_at_home_only(
 
 
 def test_subscriptions_are_data_that_outlive_the_process(laptop: Device, laura: str, daemon: Daemon) -> None:
-    """AGENT-34, AGENT-54, S3-52: a subscription that another program wrote counts; one that is none is passed over."""
+    """AGENT-34, AGENT-54, S3-52: a subscription that another program wrote counts; one that is not valid is
+    passed over."""
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:
         broken = {"types": "all of them"}
         only_due = {"types": ["task"], "ids": ["t2"], "fields": ["due"]}

@@ -111,7 +111,7 @@ def test_agent62_a_personality_is_the_persons(laptop: Device, laura: str) -> Non
 
 
 @pytest.mark.parametrize("words", [None, 7, ["a"], {}])
-def test_agent62_what_is_no_text_is_none(words: object, laptop: Device, laura: str) -> None:
+def test_agent62_what_is_not_text_is_not_a_personality(words: object, laptop: Device, laura: str) -> None:
     """AGENT-62"""
     with laptop.agents.transaction(laptop.now(), 1) as tx:
         tx.put(laura, "agent", {"config/personality": words})

@@ -4,7 +4,7 @@ from tests.support.device import Device
 
 from lottisync.agents import report
 from lottisync.agents.lifecycle import report_head_id
-from lottisync.agents.report import MAX_ENTRIES, MAX_WORDS, Words
+from lottisync.agents.report import MAX_ENTRIES, MAX_WORDS, ReportText
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal.tasks import TaskPage
 from lottisync.journal.types import Task
@@ -20,7 +20,7 @@ def test_durations_read_like_the_plans(minutes: int, text: str) -> None:
 
 def test_what_is_not_set_is_there_as_nothing() -> None:
     """AGENT-16, S3-70"""
-    filled = report.content(Words(), TaskPage(Task("t", title="T"), [], [], [], [], []), NOON)
+    filled = report.content(ReportText(), TaskPage(Task("t", title="T"), [], [], [], [], []), NOON)
     assert tuple(filled) == report.FIELDS
     assert len(filled) == 12
     assert (filled["estimate"], filled["dueDate"]) == (None, None)
@@ -45,7 +45,7 @@ def test_words_are_cut_and_other_values_are_dropped() -> None:
 
 
 def test_words_survive_a_report() -> None:
-    words = Words("t", "g", ("a",), ("r", "s"), ("l",))
+    words = ReportText("t", "g", ("a",), ("r", "s"), ("l",))
     assert report.words_from(report.content(words, TaskPage(Task("t"), [], [], [], [], []), NOON)) == words
 
 
@@ -53,7 +53,7 @@ def test_a_report_is_read_without_a_model_and_only_when_it_is_here(laptop: Devic
     """AGENT-17, S3-03, S3-34"""
     laptop.add_task()
     ident = laptop.add_agent()
-    filled = report.content(Words("t"), laptop.task(), laptop.now())
+    filled = report.content(ReportText("t"), laptop.task(), laptop.now())
     with laptop.agents.reading() as reader:
         assert report.latest_report(reader, ident) is None
     with laptop.agents.transaction(laptop.now(), HIGH) as tx:

@@ -175,7 +175,7 @@ REFUSAL: Event = {
         ([{"type": "response.completed"}], "truncated"),
     ],
 )
-async def test_an_answer_that_is_not_whole_is_none(server: Server, events: list[Event], code: str) -> None:
+async def test_an_answer_that_is_not_whole_does_not_count(server: Server, events: list[Event], code: str) -> None:
     """AGENT-38"""
     server.answers = [events]
     with pytest.raises(ModelError) as caught:

@@ -241,7 +241,7 @@ def test_no_key_is_in_a_file_or_on_a_screen(person: Person, monkeypatch: pytest.
     """AGENT-38, AGENT-56"""
     monkeypatch.setenv("LOTTISYNC_MODEL_KEY", "sk-very-secret-0123")
     assert environment()["LOTTISYNC_MODEL_KEY"] == "sk-very-secret-0123"
-    person.answers[:] = [ServerError(status=401, message="sk-very-secret-0123 is no key"), Say(text="x")]
+    person.answers[:] = [ServerError(status=401, message="sk-very-secret-0123 is not a key"), Say(text="x")]
     person.json("agent", "create", person.task)
     outputs = [person.run("agent", "wake", person.task) for _ in range(2)]
     assert [output.code for output in outputs] == [1, 0]

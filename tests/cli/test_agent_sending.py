@@ -9,7 +9,7 @@ from tests.cli.test_agent import Person, person, propose
 from tests.support.child import ROOT
 from tests.support.command_line import run_here
 
-from lottisync.agents.endpoint import Choice, Endpoint, model_for
+from lottisync.agents.endpoint import Endpoint, ModelChoice, model_for
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.settings import SETTINGS_FILE, change, read_settings
 from lottisync.device import clock
@@ -126,11 +126,11 @@ def test_agent87_an_agent_asks_the_server_that_was_chosen_for_it(person: Person)
 def test_agent87_an_endpoint_takes_its_key_from_the_environment() -> None:
     """AGENT-87, AGENT-315, AGENT-56"""
     there = {"home": Endpoint("http://127.0.0.1:9/v1", model="small", key_env="HOME_KEY")}
-    found = model_for(Choice(None, "home"), there, {"HOME_KEY": KEY, "LOTTISYNC_MODEL": "other"})
+    found = model_for(ModelChoice(None, "home"), there, {"HOME_KEY": KEY, "LOTTISYNC_MODEL": "other"})
     assert (found.model, found.api) == ("small", "chat")
     assert KEY not in repr(found)
     with pytest.raises(Problem, match=r"no endpoint 'work': write \[endpoints.work\]"):
-        model_for(Choice(None, "work"), there, {})
+        model_for(ModelChoice(None, "work"), there, {})
 
 
 @pytest.mark.parametrize(

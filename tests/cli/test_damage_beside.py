@@ -147,7 +147,7 @@ def test_jour_660_a_damaged_item_of_a_task_is_named_beside_it(home: Path) -> Non
 
 
 @pytest.mark.parametrize("odd", ["\0", "x", "0001-01-01", "2026-12-01"])
-def test_ent_1000_a_reminder_that_is_no_instant_hides_no_other(home: Path, odd: str) -> None:
+def test_ent_1000_a_reminder_that_is_not_an_instant_hides_no_other(home: Path, odd: str) -> None:
     """ENT-1000, STORE-942: one such reminder of another program ended `status` with exit code 1."""
     with opened(home) as device, device.journal.transaction(clock.now(), HIGH) as tx:
         tx.put("task-a", "task", {"remindAt": odd})
@@ -158,7 +158,7 @@ def test_ent_1000_a_reminder_that_is_no_instant_hides_no_other(home: Path, odd: 
 
 
 @pytest.mark.parametrize("odd", [5, "soon", {"a": 1}, [[[]]], "2026-12-01"])
-def test_ent_1000_a_timer_that_is_no_instant_hides_no_other(home: Path, odd: Any) -> None:
+def test_ent_1000_a_timer_that_is_not_an_instant_hides_no_other(home: Path, odd: Any) -> None:
     """ENT-1000: `agent show` ended in a TypeError."""
     with_agents(home)
     at = "2099-03-01T07:00:00.000Z"
@@ -201,7 +201,7 @@ def test_ent_1001_a_turn_without_its_run_hides_no_agent(home: Path, odd: dict[st
 
 
 @pytest.mark.parametrize("held", ["cast(x'b0ff' as text)", "''", "'some day'"], ids=["no text", "nothing", "a word"])
-def test_ent_1000_a_time_of_change_that_is_none_hides_no_deleted_task(home: Path, held: str) -> None:
+def test_ent_1000_a_time_of_change_that_is_not_one_hides_no_deleted_task(home: Path, held: str) -> None:
     """ENT-1000, STORE-101, STORE-942: `task list` ended with an error, and the list of the deleted with a traceback."""
     assert run_here("task", "delete", "task-a", home=home).code == 0
     damage(home, "journal", f"updated_at = {held}", "task-a")

@@ -114,7 +114,7 @@ def test_cli_103_a_day_that_may_be_another_one_is_refused(said: str) -> None:
 @pytest.mark.parametrize(
     "said", ["01/02", "5", "", "soon", "milk tomorrow", "31 feb", "tomorrow 9am", "in 2 hours", "now", "x" * 5_000]
 )
-def test_cli_307_what_is_no_day_is_refused(said: str) -> None:
+def test_cli_307_what_is_not_a_day_is_refused(said: str) -> None:
     """CLI-307: also a day with a time, of which the time would be lost."""
     with pytest.raises(Usage, match="a due date is a day like"):
         day(said, SUNDAY)
@@ -168,7 +168,7 @@ def test_cli_460_a_time_of_today_and_one_with_an_offset() -> None:
 @pytest.mark.parametrize(
     "said", ["5", "", "at 5", "25:00", "9:75", "13 pm", "2 hours", "in 2 hours ago", "2026-12-01T25:00", "soon 9:00"]
 )
-def test_cli_461_what_is_no_time_is_refused(said: str) -> None:
+def test_cli_461_what_is_not_a_time_is_refused(said: str) -> None:
     """CLI-461"""
     with pytest.raises(Usage):
         moment(said, SUNDAY, at=MORNING)

@@ -53,11 +53,11 @@ def test_cli_615_instants_are_shown_by_this_devices_clock(home: Path, monkeypatc
     """CLI-615: a person sees the wall clock, a program UTC."""
     monkeypatch.setattr(clock, "now", lambda: NOON)
     shown = run_here("doctor", home=home).out
-    told = run_here("doctor", "--json", home=home).json["findings"]
+    findings = run_here("doctor", "--json", home=home).json["findings"]
     daemon = doctor.daemon(DaemonStatus(1, 2, "2026-12-01T12:00:00.000Z"), lambda instant: local(instant, SECONDS))
     assert "it is 2026-12-01 15:00:00" in shown
     assert ".000Z" not in shown
-    assert [each["text"] for each in told if each["part"] == "clock"] == ["it is 2026-12-01T12:00:00.000Z"]
+    assert [each["text"] for each in findings if each["part"] == "clock"] == ["it is 2026-12-01T12:00:00.000Z"]
     assert "since 2026-12-01 15:00:00" in daemon.text
 
 

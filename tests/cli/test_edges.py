@@ -16,7 +16,7 @@ from tests.support.command_line import Result, contents, environment, run, run_h
 from lottisync.cli.homes import machine_name
 from lottisync.cli.main import main
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.starting import Waiting
+from lottisync.daemon.starting import Backoff
 from lottisync.problem import Problem
 from lottisync.review.verdict import Verdicts
 
@@ -201,7 +201,7 @@ def test_cli_45_init_without_a_name_takes_the_machines(tmp_path: Path, monkeypat
 def test_cli_46_what_the_system_refuses_is_a_sentence(
     home: Path, monkeypatch: pytest.MonkeyPatch, number: int, said: str
 ) -> None:
-    """CLI-41, CLI-46: no command expects it, and it is no traceback."""
+    """CLI-41, CLI-46: no command expects it, and no traceback is shown."""
 
     def refused(*arguments: object, **options: object) -> None:
         raise OSError(number, os.strerror(number))
@@ -302,7 +302,7 @@ def test_rel_d10_a_daemon_waits_for_room(home: Path, monkeypatch: pytest.MonkeyP
         begun.append(next(looks, None))
 
     monkeypatch.setattr("lottisync.daemon.starting.is_full", lambda path: next(looks))
-    monkeypatch.setattr("lottisync.cli.daemons.Waiting", partial(Waiting, sleep=slept.append))
+    monkeypatch.setattr("lottisync.cli.daemons.Backoff", partial(Backoff, sleep=slept.append))
     monkeypatch.setattr("lottisync.daemon.daemon.run", run)
     done = run_here("daemon", home=home)
     assert done.code == 0

@@ -84,7 +84,7 @@ CALLS: dict[str, tuple[tuple[str, ...], int, tuple[str, ...]]] = {
     "no such option": (("task", "list", "--colour"), 2, ("--colour", "--help")),
     "missing argument": (("task", "show"), 2, ("TASK",)),
     "listen on a port that is too large": (("daemon", "--listen", "127.0.0.1:65536"), 2, ("65536",)),
-    "listen on a port that is no number": (("daemon", "--listen", "127.0.0.1:²"), 2, ("²",)),
+    "listen on a port that is not a number": (("daemon", "--listen", "127.0.0.1:²"), 2, ("²",)),
     "listen on a very long number": (("daemon", "--listen", "127.0.0.1:" + "9" * 5000), 2, ("HOST:PORT",)),
     "listen where nobody can": (("daemon", "--no-discovery", "--listen", "192.0.2.1:4711"), 1, ("192.0.2.1:4711",)),
     "pair with a malformed code": (("pair", "12345678"), 2, ("9 digits",)),
@@ -106,7 +106,7 @@ def test_cli_3_a_call_that_cannot_be_done_says_so_in_one_line_and_changes_nothin
         check(home, arguments, code, *words)
 
 
-def test_cli_3_a_title_that_is_no_text(home: Path) -> None:
+def test_cli_3_a_title_that_is_not_text(home: Path) -> None:
     """CLI-300"""
     before = contents(home)
     fails(run("task", "add", b"\xff\xfe", home=home), 1, "not Unicode")
@@ -120,7 +120,9 @@ def test_cli_3_without_json_nothing_is_on_standard_output(home: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("task", "list"), ("status",), ("daemon",), ("pair",), ("devices",)], ids=str)
-def test_cli_4_a_folder_that_is_no_home_is_named_and_stays_as_it_is(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_cli_4_a_folder_that_is_not_a_home_is_named_and_stays_as_it_is(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
     check(tmp_path / "nothing", arguments, 1, "nothing", "lottisync init")
     assert not (tmp_path / "nothing").exists()
 
@@ -168,7 +170,7 @@ def test_cli_3_a_damaged_import_file_adds_nothing(home: Path, tmp_path: Path, co
     assert contents(home) == before
 
 
-def test_cli_1084_what_is_no_json_names_the_options_of_other_formats(home: Path, tmp_path: Path) -> None:
+def test_cli_1084_what_is_not_json_names_the_options_of_other_formats(home: Path, tmp_path: Path) -> None:
     """CLI-1084: a checklist from standard input was JSON that is malformed at byte 1."""
     file = tmp_path / "list.txt"
     file.write_text("- [ ] Milk")
@@ -195,7 +197,7 @@ def foreign(home: Path) -> None:
 
 
 def overwritten(home: Path) -> None:
-    (home / "journal.sqlite").write_bytes(b"this is no database" * 1000)
+    (home / "journal.sqlite").write_bytes(b"not a database at all" * 1000)
 
 
 def damaged_within(home: Path) -> None:
@@ -276,7 +278,7 @@ def test_store_29_a_damaged_row_is_named_and_hides_no_other_task(home: Path) -> 
     assert ident in run_here("check", home=home).out
 
 
-def test_store_29_a_row_whose_text_is_none(home: Path) -> None:
+def test_store_29_a_row_whose_text_is_not_text(home: Path) -> None:
     """STORE-29, STORE-70: the list names it, and so does the page."""
     ident = written_over(home, "cast(x'7bfffe7d' as text)")
     listed = run_here("task", "list", home=home)
@@ -331,7 +333,7 @@ def test_cli_3_an_expired_code_is_refused(home: Path) -> None:
     assert contents(home) == before
 
 
-def test_cli_6_a_reader_that_has_had_enough_is_no_error(home: Path) -> None:
+def test_cli_6_a_reader_that_has_had_enough_is_not_an_error(home: Path) -> None:
     call = f'"{sys.executable}" -m lottisync task list --json --home "{home}" | true; exit "${{PIPESTATUS[0]}}"'
     done = subprocess.run(
         ["bash", "-c", call], capture_output=True, timeout=BOUND_SECONDS, env=environment(), check=False

@@ -141,7 +141,7 @@ def test_meet_25_a_device_that_is_set_up_by_a_script_joins_by_itself(
 
 
 @pytest.mark.parametrize("uri", ["lottisync://invite/1?device=x", "used"])
-def test_meet_25_an_invitation_that_is_no_good_leaves_no_home(
+def test_meet_25_an_invitation_that_is_not_valid_leaves_no_home(
     homes: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uri: str
 ) -> None:
     gone = Invitation(DeviceKey.from_seed(b"o" * 32).device_id, bytes(16), 0, ("127.0.0.1:1",)).uri
@@ -152,7 +152,7 @@ def test_meet_25_an_invitation_that_is_no_good_leaves_no_home(
     assert not (tmp_path / "server").exists()
 
 
-def test_meet_25_a_folder_that_was_there_stays_when_an_invitation_is_no_good(
+def test_meet_25_a_folder_that_was_there_stays_when_an_invitation_is_not_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody has made it, perhaps with rights of its own."""
@@ -238,7 +238,7 @@ def test_meet_32_without_an_invitation_it_says_how_to_make_one(homes: tuple[Path
     assert (refused.code, "no open invitation 1. See: lottisync pair --invitations" in refused.err) == (1, True)
 
 
-def test_meet_46_what_is_no_machine_is_refused_with_a_sentence(homes: tuple[Path, Path]) -> None:
+def test_meet_46_what_is_not_a_machine_is_refused_with_a_sentence(homes: tuple[Path, Path]) -> None:
     laptop, phone = homes
     opened = TaskHome.open(laptop)
     opened.members.add("phone", TaskHome.open(phone).key.certificate, 1)

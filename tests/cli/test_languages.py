@@ -19,7 +19,7 @@ from lottisync.cli.help_pages import SPEAKING, prepare
 from lottisync.cli.main import COMMANDS, lottisync, main
 from lottisync.cli.options import default_path, language_of_call
 from lottisync.language import speaking, translated
-from lottisync.relay.event import Differs, Refused, Split, WentBack, words
+from lottisync.relay.event import Differs, PassedOver, Split, WentBack, words
 from lottisync.relay.header import Name
 from lottisync.sync.handshake import why
 
@@ -266,7 +266,7 @@ def test_cli_683_what_happens_at_a_relay_and_why_a_device_is_away_is_said_in_the
     """CLI-683: both came from below, as finished English text."""
     name = Name(bytes(16), "log", 3)
     events = (
-        Refused(name, "it is cut off"),
+        PassedOver(name, "it is cut off"),
         WentBack("phone", 2, 5),
         Differs("phone", "journal"),
         Split("journal"),
@@ -300,8 +300,8 @@ def test_cli_864_a_task_says_all_that_belongs_to_it_in_the_readers_language(tmp_
     assert page.splitlines()[1] == "in Arbeit  P2  Home"
     assert "Verknüpfte Aufgaben\n  blockiert 'Call the plumber'  [" in page
     assert "is blocked by 'Repair the bicycle'" in run_here("task", "show", "plumber", home=home).out
-    told = json.loads(run_here("task", "show", "plumber", "--json", home=home).out)
-    [link] = told["links"]
+    plumber = json.loads(run_here("task", "show", "plumber", "--json", home=home).out)
+    [link] = plumber["links"]
     assert (link["relation"], link["taskTitle"]) == ("is_blocked_by", "Repair the bicycle")
     assert "in Arbeit" in run_here("task", "list", "--language", "de", home=home).out
     assert "aktiv" in run_here("devices", "--language", "de", home=home).out

@@ -14,7 +14,7 @@ from tests.support.command_line import Result, run_here
 from tests.support.proposals import wake_on
 
 from lottisync.cli.main import lottisync
-from lottisync.cli.review_keys import Keys
+from lottisync.cli.review_keys import KeyInput
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH, LOW
@@ -823,15 +823,15 @@ def test_rev410_in_a_terminal_one_key_decides(desk: Desk, monkeypatch: pytest.Mo
 def test_rev414_what_changes_while_it_is_on_the_screen_is_shown_before_a_no(desk: Desk) -> None:
     """REV-414, REV-86: between the page and the key another process writes; that key does nothing."""
     desk.propose("update_task_estimate", {"minutes": 60})
-    asked = Keys.key
+    asked = KeyInput.key
 
-    def key(keys: Keys) -> str:
+    def key(keys: KeyInput) -> str:
         if desk.page.task.estimate == 30:
             desk.edit(estimate=75)
         return asked(keys)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Keys, "key", key)
+        patch.setattr(KeyInput, "key", key)
         shown = desk.type("-i", keys=["n", "n", "never"])
     assert "not as it was shown" in shown
     assert "75 → 60" in shown

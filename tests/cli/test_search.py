@@ -30,7 +30,7 @@ def test_cli_64_titles_items_and_notes_are_found_with_their_task(tmp_path: Path)
 
 
 def test_cli_951_a_task_is_searched_for_with_task_search_too(tmp_path: Path) -> None:
-    """CLI-951: it was no command, and nothing said where the search is."""
+    """CLI-951: it was not a command, and nothing said where the search is."""
     home = tmp_path / "home"
     assert run_here("init", "--name", "laptop", home=home).code == 0
     assert run_here("task", "add", "Buy oat milk", home=home).code == 0

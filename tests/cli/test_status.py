@@ -329,7 +329,7 @@ def test_meet_309_a_device_that_lacks_changes_says_why_it_is_away() -> None:
     )
 
 
-def test_meet_309_an_address_that_fails_is_no_news_of_a_device_that_is_connected() -> None:
+def test_meet_309_an_address_that_fails_is_not_news_of_a_device_that_is_connected() -> None:
     """MEET-309"""
     assert _peer_row(peer(connected=True, inStep=True, away=None))[2] == ""
 

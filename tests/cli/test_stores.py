@@ -392,7 +392,7 @@ def test_cli_1096_history_says_that_a_label_was_added_or_taken_off(apart: tuple[
 def test_cli_462_a_page_shows_instants_by_the_clock_of_the_device(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """CLI-462: also those that a register holds; what is no instant stays as it is."""
+    """CLI-462: also those that a register holds; what is not an instant stays as it is."""
     home = TaskHome.create(tmp_path / "a", "laptop")
     with home.journal.transaction(clock.now(), HIGH) as tx:
         at = "2026-01-02T14:00:05.000Z"

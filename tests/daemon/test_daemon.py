@@ -71,7 +71,7 @@ def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[
             digests = [{name: s["digest"] for name, s in status(home)["stores"].items()} for home in homes]
             assert digests[0] == digests[1]
         first.event("disconnected")
-        # MEET-26: after a goodbye it is no error that nothing listens there, however often it is dialled. (Another
+        # MEET-26: after a goodbye it is not an error that nothing listens there, however often it is dialled. (Another
         # program of this machine may have the port by now. It answers with another key, and that is an error.)
         left = eventually(lambda: gone(status(laptop)["peers"][0]), "gone")
         if all(each["code"] != "refused" for each in left["addresses"]):

@@ -61,7 +61,7 @@ def test_store_949_a_store_whose_file_is_damaged_stops_no_other(
 
 @pytest.mark.parametrize("content", ["nothing", "another program's", "a folder"])
 @pytest.mark.parametrize("damaged", ["agent", "journal"])
-def test_store_949_a_file_that_is_no_store_stops_no_other(tmp_path: Path, damaged: str, content: str) -> None:
+def test_store_949_a_file_that_is_not_a_store_stops_no_other(tmp_path: Path, damaged: str, content: str) -> None:
     """STORE-949, STORE-947, STORE-948: a disk that was full left a file without a byte. No daemon started, and `status`
     and `check` said nothing but that it was not made by lottisync."""
     laptop = tmp_path / "laptop"
@@ -144,7 +144,7 @@ def test_store_949_what_may_be_over_at_the_next_look_is_met_by_the_look_alone(
     home.close()
 
 
-def test_store_956_a_file_that_is_no_store_stops_nothing(tmp_path: Path) -> None:
+def test_store_956_a_file_that_is_not_a_store_stops_nothing(tmp_path: Path) -> None:
     """STORE-956, STORE-947: neither the daemon's start nor a command. Both say which file it is, and what to do."""
     laptop = tmp_path / "laptop"
     run_here("init", "--name", "laptop", home=laptop)

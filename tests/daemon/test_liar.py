@@ -141,7 +141,7 @@ async def in_step(victim: Path, honest: Path, what: str) -> None:
 
 
 async def gone(victim: Daemon, liar: Path, times: int) -> None:
-    """The liar's connection has ended as often as that, over there, too: the next one is no second program's."""
+    """The liar's connection has ended as often as that, over there, too: the next one is not a second program's."""
     ended = f"connection to {liar.name} ended"
     await anyio.to_thread.run_sync(
         lambda: eventually(lambda: [event["text"] for event in victim.events].count(ended) >= times, ended)
@@ -203,8 +203,8 @@ async def test_rel_d9_comparisons_without_end_are_refused_and_the_honest_device_
             await gone(one, liar, number + 1)
         assert sum(refused) >= 2 * COMPARISONS - MAX_COMPARISONS_PER_HOUR, refused
         assert refused[1] >= COMPARISONS - 1, refused
-        told = [event for event in one.events if "too often" in event["text"]]
-        assert 1 <= len(told) <= MAX_LINES_PER_MINUTE, told
+        lines = [event for event in one.events if "too often" in event["text"]]
+        assert 1 <= len(lines) <= MAX_LINES_PER_MINUTE, lines
         async with lying(liar, port) as peer:
             begin = m.Begin(7, "journal", {}, {}, behind=False, count=0)
             await peer.say(begin, begin)
@@ -263,5 +263,5 @@ async def test_sync_77_invented_forks_are_taken_up_to_a_limit(three: list[Path])
         await anyio.to_thread.run_sync(lambda: eventually(lambda: nodes_of(honest) == nodes_of(victim), "the forks"))
         await in_step(victim, honest, "after the forks")
         assert run_here("check", home=victim).code == run_here("check", home=honest).code == 0
-        told = [event for event in one.events if "of which nothing is here are too many" in event["text"]]
-        assert 1 <= len(told) <= MAX_LINES_PER_MINUTE, told
+        lines = [event for event in one.events if "of which nothing is here are too many" in event["text"]]
+        assert 1 <= len(lines) <= MAX_LINES_PER_MINUTE, lines

@@ -45,7 +45,8 @@ def names(home: Path) -> list[str]:
 
 
 def confirming(home: Path, of: list[str]) -> threading.Thread:
-    """Confirm these one by one, each by a command of its own. One that the other device was first with is no error."""
+    """Confirm these one by one, each by a command of its own. One that the other device was first with is not
+    an error."""
 
     def work() -> None:
         for name in of:

@@ -14,17 +14,17 @@ from tests.support.daemons import daemon
 from tests.support.event_loop import BOUND_SECONDS
 from tests.test_shown import HIDDEN
 
-from lottisync.daemon.log import LOG_FILE, OLD_FILES, Entry, Follower, Log, entries, newest
+from lottisync.daemon.log import LOG_FILE, OLD_FILES, Follower, LogEntry, LogFile, entries, newest
 from lottisync.shown import one_line
 
 
-def said(number: int) -> Entry:
-    return Entry("2026-11-22T12:00:00.000Z", "noted", f"line {number}")
+def said(number: int) -> LogEntry:
+    return LogEntry("2026-11-22T12:00:00.000Z", "noted", f"line {number}")
 
 
 def test_cli_310_the_log_is_kept_in_a_few_files_and_the_oldest_lines_go(tmp_path: Path) -> None:
     """CLI-310"""
-    with closing(Log(tmp_path, most_bytes=1_000)) as log:
+    with closing(LogFile(tmp_path, most_bytes=1_000)) as log:
         for number in range(500):
             log.write(said(number))
     kept = list(entries(tmp_path))
@@ -37,14 +37,14 @@ def test_cli_310_the_log_is_kept_in_a_few_files_and_the_oldest_lines_go(tmp_path
 
 def test_cli_150_a_line_that_cannot_be_read_or_written_stops_nothing(tmp_path: Path) -> None:
     """CLI-150"""
-    with closing(Log(tmp_path)) as log:
+    with closing(LogFile(tmp_path)) as log:
         log.write(said(1))
         with (tmp_path / LOG_FILE).open("ab") as file:
             file.write(b"half a l\xff\n")
         log.write(said(2))
     assert list(entries(tmp_path)) == [said(1), said(2)]
     (tmp_path / "full").symlink_to("/dev/full")
-    with closing(Log(tmp_path)) as log:
+    with closing(LogFile(tmp_path)) as log:
         log.baseFilename = str(tmp_path / "full")
         log.maxBytes = 0
         log.write(said(3))
@@ -55,8 +55,8 @@ HOSTILE = "a\nb\r\n\u2028FORGED\u202egnihton\u200b\u2066x\ufeff\x1b[2K\U000e0041
 
 def test_cli_670_the_file_of_the_log_shows_hostile_text_as_signs(tmp_path: Path) -> None:
     """CLI-670: a title with a direction mark turned the rest of its line, in every program but ours."""
-    entry = Entry("2026-11-22T12:00:00.000Z", "agent-asleep", f"Rye of '{HOSTILE}' gave up")
-    with closing(Log(tmp_path)) as log, closing(Follower(tmp_path)) as follower:
+    entry = LogEntry("2026-11-22T12:00:00.000Z", "agent-asleep", f"Rye of '{HOSTILE}' gave up")
+    with closing(LogFile(tmp_path)) as log, closing(Follower(tmp_path)) as follower:
         log.write(entry)
         [followed] = follower.read()
     raw = (tmp_path / LOG_FILE).read_text()
@@ -67,8 +67,8 @@ def test_cli_670_the_file_of_the_log_shows_hostile_text_as_signs(tmp_path: Path)
 
 def test_cli_152_following_goes_on_in_the_next_file(tmp_path: Path) -> None:
     """CLI-152: what is written at the end of one file and the beginning of the next is all there."""
-    with closing(Follower(tmp_path)) as follower, closing(Log(tmp_path, most_bytes=1_000)) as log:
-        found: list[Entry] = []
+    with closing(Follower(tmp_path)) as follower, closing(LogFile(tmp_path, most_bytes=1_000)) as log:
+        found: list[LogEntry] = []
         for number in range(40):
             log.write(said(number))
             if number % 3 == 0:

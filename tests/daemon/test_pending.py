@@ -113,7 +113,7 @@ def test_cli_191_another_device_calls_only_if_the_chosen_one_is_silent(desktop: 
     assert desktop.calls == [1]
 
 
-def test_cli_191_what_was_decided_meanwhile_is_no_reason_to_call(desktop: Caller, laptop: Caller) -> None:
+def test_cli_191_what_was_decided_meanwhile_is_not_a_reason_to_call(desktop: Caller, laptop: Caller) -> None:
     """CLI-191"""
     desktop.suggest("Bake rye bread")
     laptop.hear(desktop)

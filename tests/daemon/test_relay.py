@@ -56,7 +56,7 @@ def messages(server: Server) -> int:
     """How many messages of logs lie there."""
 
     async def count() -> int:
-        relay = await JetStream.connect(setting.Setting(server.url, bytes(range(16))), bytes(8))
+        relay = await JetStream.connect(setting.RelaySetting(server.url, bytes(range(16))), bytes(8))
         try:
             return sum(name.channel == "log" for name in await relay.names())
         finally:

@@ -32,7 +32,7 @@ def test_cli_113_what_is_set_is_listed_and_can_be_taken_back(home: Path) -> None
 
 
 def test_cli_324_an_option_counts_before_the_setting(home: Path) -> None:
-    """The port that is set is no port of this machine, so that a daemon without the option could not start."""
+    """The port that is set is not a port of this machine, so that a daemon without the option could not start."""
     change(home, "listen", "192.0.2.1:7000")
     change(home, "web", "off")
     assert "192.0.2.1" in run_here("daemon", home=home).err
@@ -140,7 +140,7 @@ def test_cli_681_a_command_is_words_or_a_list(home: Path, typed: str, meant: lis
 
 
 @pytest.mark.parametrize("typed", ["[notify-send,x]", '["notify-send"', '["sleep", 5]', "[[]]"])
-def test_cli_681_a_list_that_is_none_is_refused_with_what_to_type(home: Path, typed: str) -> None:
+def test_cli_681_a_list_that_is_not_one_is_refused_with_what_to_type(home: Path, typed: str) -> None:
     """CLI-681: it was one word, a program of that name."""
     refused = run_here("config", "set", "on-pending.command", typed, home=home)
     assert (refused.code, 'like ["touch", "x"]' in refused.err) == (2, True)

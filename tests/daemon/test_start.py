@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.starting import Waiting, may_pass
+from lottisync.daemon.starting import Backoff, may_pass
 from lottisync.problem import Problem
 
 CODE = """
@@ -51,18 +51,18 @@ NO_FILE = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 def test_cli_752_the_pauses_double_up_to_half_a_minute() -> None:
     """CLI-750, CLI-751, CLI-752, REL-D11"""
-    told: list[str] = []
+    codes: list[str] = []
     slept: list[float] = []
-    waiting = Waiting(lambda code, error: told.append(code), sleep=slept.append)
+    waiting = Backoff(lambda code, error: codes.append(code), sleep=slept.append)
     waiting.until_it_runs(refusing(*[READ_ONLY] * 6, NO_FILE, NO_FILE, FULL))
-    assert told == ["read-only", "no-descriptor", "disk-full"]
+    assert codes == ["read-only", "no-descriptor", "disk-full"]
     assert slept == [2, 4, 8, 16, 30, 30, 2, 4, 2]
 
 
 def test_cli_754_what_ended_a_running_daemon_is_reported_and_the_pauses_begin_again() -> None:
-    told: list[str] = []
+    codes: list[str] = []
     slept: list[float] = []
-    waiting = Waiting(lambda code, error: told.append(code), sleep=slept.append)
+    waiting = Backoff(lambda code, error: codes.append(code), sleep=slept.append)
     fails = refusing(FULL, FULL, FULL)
 
     def start() -> None:
@@ -71,11 +71,11 @@ def test_cli_754_what_ended_a_running_daemon_is_reported_and_the_pauses_begin_ag
         fails()
 
     waiting.until_it_runs(start)
-    assert told == ["disk-full", "disk-full"]
+    assert codes == ["disk-full", "disk-full"]
     assert slept == [2, 4, 2]
 
 
-def told_as(code: str, cause: OSError) -> Problem:
+def standing_for(code: str, cause: OSError) -> Problem:
     """A sentence that stands for an error of the system."""
     try:
         try:
@@ -94,19 +94,19 @@ def told_as(code: str, cause: OSError) -> Problem:
         (OSError(errno.EIO, "it failed"), "disk-failed"),
         (OSError(errno.ENOSPC, "full"), "disk-full"),
         (OSError(errno.ENFILE, "too many"), "no-descriptor"),
-        (told_as("cannot-open", OSError(errno.EMFILE, "too many")), "no-descriptor"),
-        (told_as("cannot-open", OSError(errno.EACCES, "denied")), ""),
+        (standing_for("cannot-open", OSError(errno.EMFILE, "too many")), "no-descriptor"),
+        (standing_for("cannot-open", OSError(errno.EACCES, "denied")), ""),
         (OSError(errno.EADDRINUSE, "taken"), ""),
         (Problem("running", "a daemon is running already"), ""),
         (Problem("not-initialised", "no home"), ""),
     ],
 )
 def test_cli_750_only_what_may_pass_is_waited_for(error: OSError | Problem, reason: str) -> None:
-    """Another daemon, a port that is taken and a folder that is no home end the call."""
+    """Another daemon, a port that is taken and a folder that is not a home end the call."""
     assert may_pass(error) == reason
     if not reason:
         with pytest.raises(type(error)):
-            Waiting(lambda *_: None, sleep=lambda _: None).until_it_runs(refusing(error))
+            Backoff(lambda *_: None, sleep=lambda _: None).until_it_runs(refusing(error))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -117,6 +117,6 @@ def test_cli_753_a_signal_ends_the_waiting(number: signal.Signals) -> None:
     def send(*_: object) -> None:
         signal.raise_signal(number)
 
-    Waiting(lambda *_: None, sleep=send).until_it_runs(refusing(FULL))
-    Waiting(lambda *_: None).until_it_runs(send)
+    Backoff(lambda *_: None, sleep=send).until_it_runs(refusing(FULL))
+    Backoff(lambda *_: None).until_it_runs(send)
     assert signal.getsignal(number) == before

@@ -26,7 +26,7 @@ from lottisync.store.instant import iso
 from lottisync.store.lock import Lock
 from lottisync.sync.duplicate_key import REMEMBERED_MS
 from lottisync.sync.peer import PeerState
-from lottisync.sync.verification_request import Request, ask, requests
+from lottisync.sync.verification_request import VerificationRequest, ask, requests
 
 ALONE = ("--no-discovery", "--listen", "127.0.0.1:0")
 
@@ -64,7 +64,7 @@ def in_step(home: Path) -> bool:
     return found
 
 
-def asked(home: Path) -> list[Request]:
+def asked(home: Path) -> list[VerificationRequest]:
     opened = TaskHome.open(home)
     try:
         return requests(opened.space)
@@ -220,7 +220,7 @@ AHEAD = "2031-01-01T00:00:00.000Z"
 
 
 def test_cli_23_status_shows_how_far_a_comparison_is(homes: tuple[Path, Path]) -> None:
-    """COPY-9, too: which device runs twice, as long as that is no old news; and CAUS-11: whose clock is ahead."""
+    """COPY-9, too: which device runs twice, as long as that is not old news; and CAUS-11: whose clock is ahead."""
     laptop, _ = homes
     opened = TaskHome.open(laptop)
     phone = opened.roster().active_peers()[0].device

@@ -22,7 +22,7 @@ def test_the_planted_fault_is_caught(mutant: Mutant) -> None:
 
 @pytest.mark.deep
 def test_a_fault_that_changes_nothing_survives() -> None:
-    """The tool itself can fail: this one is no fault."""
+    """The tool itself can fail: this one is not a fault."""
     harmless = Mutant(
         "nothing", "lottisync/problem.py", "exit_code = 2", "exit_code = 2 ", "tests/causality/test_vector_clock.py"
     )

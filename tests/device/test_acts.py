@@ -19,7 +19,7 @@ HERE = "terminal 1"
 
 
 def test_cli_144_an_act_is_one_transaction_and_old_ones_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CLI-144: nothing written is no act; what fails leaves none; only so many are kept."""
+    """CLI-144: nothing written is not an act; what fails leaves none; only so many are kept."""
     store = new_store(tmp_path)
     monkeypatch.setattr(acts, "KEPT_ACTS", 3)
     with acts.acting(store, NOON, HERE, "looked"):

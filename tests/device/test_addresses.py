@@ -144,7 +144,7 @@ def test_meet_234_a_way_of_a_kind_that_is_not_known_is_kept_and_passed_over(memb
     assert reach(member.stores["space"])[member.device].addresses == (LAN,)
 
 
-def test_meet_3_a_record_under_an_id_that_is_no_devices_is_passed_over(member: Member) -> None:
+def test_meet_3_a_record_under_an_id_that_is_not_a_devices_is_passed_over(member: Member) -> None:
     with member.stores["space"].transaction(member.now, HIGH) as tx:
         tx.put("at-nobody", ADDRESSES, {"ways": [LAN.uri]})
     assert reach(member.stores["space"]) == {}

@@ -87,7 +87,7 @@ def test_backup_20_stores_are_taken_in_the_reverse_order_of_delivery(house: Hous
     agent.close()
 
 
-def test_backup_2_a_copy_that_does_not_pass_the_check_is_no_backup(house: House, tmp_path: Path) -> None:
+def test_backup_2_a_copy_that_does_not_pass_the_check_is_not_a_backup(house: House, tmp_path: Path) -> None:
     """BACKUP-2, BACKUP-21"""
     house.write("a")
     with house.journal.transaction(NOON, None) as tx:
@@ -195,7 +195,7 @@ def _of_no_time(folder: Path) -> None:
         (lambda folder: (folder / "journal.sqlite").write_bytes(b"x" * 5000), "journal.sqlite"),
     ],
 )
-def test_backup_5_what_is_no_whole_backup_is_refused(
+def test_backup_5_what_is_not_a_whole_backup_is_refused(
     house: House, tmp_path: Path, spoil: Callable[[Path], object], sentence: str
 ) -> None:
     """BACKUP-5"""

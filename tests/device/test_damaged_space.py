@@ -19,7 +19,7 @@ COLUMNS = ("serialized", "stamps", "clock")
 
 
 def damage(member: Member, n: int, column: str) -> None:
-    """Bytes in one cell that are no text, as a disk leaves them."""
+    """Bytes in one cell that are not text, as a disk leaves them."""
     with apsw.Connection(str(member.stores["space"].file)) as connection:
         connection.execute(f"update space_entities set {column} = cast(x'ff00' as text) where n = ?", (n,))
     connection.close()

@@ -49,7 +49,7 @@ def test_store_40_stores_that_no_program_lists_here_follow_in_the_order_of_their
     assert names(path, PANTRY) == ["space", "pantry", "cookbook"]
 
 
-def test_store_65_what_is_no_store_or_the_copy_of_one_is_passed_over(path: Path) -> None:
+def test_store_65_what_is_not_a_store_or_the_copy_of_one_is_passed_over(path: Path) -> None:
     (path / "notes.sqlite").write_bytes(b"")
     (path / "my-cookbook.sqlite").write_bytes((path / "cookbook.sqlite").read_bytes())
     assert names(path) == ["space", "pantry", "cookbook"]

@@ -90,7 +90,7 @@ def test_a_home_is_made_at_a_mount_point(tmp_path: Path, monkeypatch: pytest.Mon
     assert not (mounted / ".new").exists()
 
 
-def test_what_an_attempt_that_failed_left_behind_is_no_obstacle(tmp_path: Path) -> None:
+def test_what_an_attempt_that_failed_left_behind_is_not_an_obstacle(tmp_path: Path) -> None:
     """STORE-14: a home is built beside its place and moved there."""
     (tmp_path / "home.new").mkdir()
     (tmp_path / "home.new" / "journal.sqlite").write_text("half")
@@ -99,7 +99,7 @@ def test_what_an_attempt_that_failed_left_behind_is_no_obstacle(tmp_path: Path) 
     assert [p.name for p in tmp_path.iterdir()] == ["home"]
 
 
-def test_a_name_that_is_none_leaves_no_home(tmp_path: Path) -> None:
+def test_a_name_that_is_not_valid_leaves_no_home(tmp_path: Path) -> None:
     """STORE-14: all or nothing."""
     with pytest.raises(Exception, match="name"):
         TaskHome.create(tmp_path / "home", "\n", environment=FIXED)

@@ -171,7 +171,7 @@ def test_ent_9_many_documents_are_checked_as_each_of_them_is() -> None:
 @pytest.mark.parametrize(
     "raw", [b"[]", b"1", b'{"b":1,"a":2}', b'{"a":1,"a":1}', b'{"a":1,"a":[]}', b'{"a":1} ', b"{1:2}"]
 )
-def test_what_is_no_document(raw: bytes) -> None:
+def test_what_is_not_a_document(raw: bytes) -> None:
     """ENT-9"""
     with pytest.raises(NotCanonical):
         decode_document(raw)
@@ -199,7 +199,7 @@ def test_text_of_a_kind_of_its_own_is_text() -> None:
     assert encode({"colour": [Colour.RED]}) == b'{"colour":["red"]}'
 
 
-def test_ent_3_of_many_values_one_that_is_no_text_is_refused() -> None:
+def test_ent_3_of_many_values_one_that_is_not_text_is_refused() -> None:
     """ENT-3: as it is refused alone."""
     assert encode_each(["é", 1]) == [encode_normal("é"), b"1"]
     with pytest.raises(NotCanonical, match="not Unicode text"):

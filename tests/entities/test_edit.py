@@ -28,7 +28,7 @@ def edits(incoming: Version, stored: Version) -> bool:
     return bool(edit.received(plain, {stored.id: stored}))
 
 
-def test_store_644_what_is_no_usual_edit_of_what_is_here() -> None:
+def test_store_644_what_is_not_a_usual_edit_of_what_is_here() -> None:
     """STORE-644: what is here cannot be read, or has a path that what came has not."""
     whole = edited(title=b'"y"', due=b"2")
     assert edits(whole, GOOD)

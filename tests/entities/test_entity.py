@@ -76,7 +76,7 @@ def test_join_is_idempotent(states: tuple[Entity, Entity]) -> None:
 
 @given(related(2))
 def test_join_only_adds_to_what_was_seen(states: tuple[Entity, Entity]) -> None:
-    """MERGE-3: the clock is the merge, so that joining is no write."""
+    """MERGE-3: the clock is the merge, so that joining is not a write."""
     a, b = states
     joined = join(a, b)
     assert joined.clock == merge(a.clock, b.clock)
@@ -152,7 +152,7 @@ def test_two_devices_one_register() -> None:
     assert join(phone, later).value("title") == "Service"
 
 
-def test_siblings_of_equal_value_are_no_conflict() -> None:
+def test_siblings_of_equal_value_are_not_a_conflict() -> None:
     """MERGE-13"""
     start = wrote(ABSENT, 0, {"title": "x"})
     met = join(wrote(start, 0, {"title": "same"}), wrote(start, 1, {"title": "same"}))
@@ -273,7 +273,7 @@ def test_two_deletions_that_each_saw_another_edit_hold_together() -> None:
     assert is_clean_tombstone(join(one, other))
 
 
-def test_concurrent_deletions_are_no_conflict() -> None:
+def test_concurrent_deletions_are_not_a_conflict() -> None:
     """MERGE-13"""
     start = wrote(ABSENT, 0, {"title": "x"})
     met = join(deleted(start, 0), deleted(start, 1))
@@ -319,7 +319,7 @@ def test_a_null_beside_a_deletion_is_a_conflict() -> None:
         b'{"at":"x","seen":{"0000000000000001":true}}',
     ],
 )
-def test_a_value_of_another_shape_is_no_deletion(value: bytes) -> None:
+def test_a_value_of_another_shape_is_not_a_deletion(value: bytes) -> None:
     """ENT-12: nothing disappears, and nothing breaks."""
     odd = wrote(wrote(ABSENT, 0, {"title": "x"}), 0, {DELETED_AT: value})
     assert not is_deleted(odd)

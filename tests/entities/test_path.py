@@ -62,7 +62,7 @@ def test_slash_and_tilde_are_escaped_as_in_a_json_pointer() -> None:
         "labels/" + "x" * MAX_PATH,
     ],
 )
-def test_what_is_no_path(text: str) -> None:
+def test_what_is_not_a_path(text: str) -> None:
     """ENT-3"""
     with pytest.raises(PathError, match="a path is"):
         validated(text)

@@ -127,7 +127,7 @@ def test_the_certificate_serves_mutual_tls_with_pins(tmp_path: Path) -> None:
         shake_hands(server, stranger)
 
 
-def test_id_22_the_certificate_is_no_ca() -> None:
+def test_id_22_the_certificate_is_not_a_ca() -> None:
     [constraints] = x509.load_der_x509_certificate(KEY.certificate).extensions
     assert (constraints.value, constraints.critical) == (x509.BasicConstraints(ca=False, path_length=None), True)
 
@@ -147,7 +147,7 @@ ed25519, p256 = Ed25519PrivateKey.from_private_bytes(b"k" * 32), ec.derive_priva
         (made_by_hand(ed25519, ed25519, padding=MAX_CERTIFICATE_BYTES), "at most"),
     ],
 )
-def test_what_is_no_device_certificate_is_refused(certificate: bytes, complaint: str) -> None:
+def test_what_is_not_a_device_certificate_is_refused(certificate: bytes, complaint: str) -> None:
     """ID-4"""
     with pytest.raises(IdentityError, match=complaint):
         device_id_of(certificate)
@@ -215,7 +215,7 @@ def test_people_compare_groups() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a" * 63, "a" * 65, "A" * 64, "g" * 64, "a" * 64 + "\n", "٣" * 64])
-def test_what_is_no_device_id_is_refused(text: str) -> None:
+def test_what_is_not_a_device_id_is_refused(text: str) -> None:
     """ID-1"""
     with pytest.raises(IdentityError, match="64 lowercase hex"):
         grouped(text)

@@ -129,7 +129,7 @@ def test_meet_23_another_fingerprint_is_refused_before_a_word_is_said() -> None:
     assert refusal(lambda: types(INVITATION.password, answers=THIEF)) == "wrong-fingerprint"
 
 
-def test_meet_24_a_code_is_no_invitation_and_nothing_prints_the_secret() -> None:
+def test_meet_24_a_code_is_not_an_invitation_and_nothing_prints_the_secret() -> None:
     """MEET-304"""
     code = CodeOffer("123456789", NOW + 1)
     assert refusal(lambda: paired(code, Password(INVITATION.password.channel, b"123456789"))) == "wrong-code"

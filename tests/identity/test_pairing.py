@@ -424,7 +424,7 @@ HELLO = typed().start()
         altered(HELLO, padding=bytes(MAX_PAIRING_MESSAGE)),
     ],
 )
-def test_what_is_no_message_is_malformed(message: bytes) -> None:
+def test_what_is_not_a_message_is_malformed(message: bytes) -> None:
     """PAIR-13"""
     run = shown(offer())
     error = fails("malformed", lambda: run.receive(message, NOW))
@@ -546,7 +546,7 @@ def test_a_code_is_read_as_people_write_it(text: str) -> None:
         "123\n456\n789",
     ],
 )
-def test_anything_else_is_no_code(text: str) -> None:
+def test_anything_else_is_not_a_code(text: str) -> None:
     """PAIR-4"""
     error = fails("malformed-code", lambda: parse_code(text))
     assert error.message.startswith("a pairing code has 9 digits, like 123-456-789; got ")

@@ -209,7 +209,7 @@ def test_a_rule_as_people_say_it(typed: str, stored: str) -> None:
 
 
 @pytest.mark.parametrize("typed", ["", "often", "every", "0 days", "every 1000 days", "weeks 2"])
-def test_what_is_no_rule_is_refused(typed: str) -> None:
+def test_what_is_not_a_rule_is_refused(typed: str) -> None:
     with pytest.raises(Problem, match="repeats daily"):
         said(typed, date(2026, 12, 1))
 

@@ -212,7 +212,7 @@ def test_what_the_file_names_twice_by_its_id_is_added_once(store: Store) -> None
 
 
 @pytest.mark.parametrize("where", ["here", "in the file"])
-def test_an_id_of_something_else_is_no_task(store: Store, where: str) -> None:
+def test_an_id_of_something_else_is_not_a_task(store: Store, where: str) -> None:
     """Nothing is added to it, and the file is refused."""
     odd = copy.deepcopy(LIST)
     odd["tasks"][1]["id"] = "item"
@@ -291,13 +291,13 @@ DAMAGED: dict[str, tuple[bytes, str]] = {
     "a day that does not exist": (task_with(due="2026-02-30"), "due"),
     "minutes below 1": (task_with(estimate=0), "estimate"),
     "minutes over a day": (note_with(minutes=1441), "minutes"),
-    "a language that is no code": (task_with(language="klingon"), "language"),
+    "a language that is not a code": (task_with(language="klingon"), "language"),
     "a time without its offset": (task_with(createdAt="2026-02-28T22:00:00"), "2026-02-28T22:00:00"),
     "a text instead of a time": (item_with(checkedAt="noon"), "'noon' is not a time"),
     "a time before 1970": (note_with(at="0001-01-01T00:00:00+14:00"), "0001-01-01"),
     "a time after 9999": (note_with(at="9999-12-31T23:59:59-12:00"), "9999-12-31"),
     "an item without a title": (item_with(title=""), "title"),
-    "a tick that is no boolean": (item_with(checked="yes"), "checked"),
+    "a tick that is not a boolean": (item_with(checked="yes"), "checked"),
     "a note of spaces": (note_with(text=" \n"), "a note has"),
 }
 

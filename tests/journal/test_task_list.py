@@ -103,7 +103,7 @@ def test_jour_243_a_damaged_task_is_named_and_hides_no_other(listed: TaskList, s
 
 
 @pytest.mark.parametrize("indexed", [False, True], ids=["before it was indexed", "after"])
-def test_jour_661_a_task_whose_id_is_no_text_any_more_is_named(listed: TaskList, store: Store, indexed: bool) -> None:
+def test_jour_661_a_task_whose_id_is_not_text_any_more_is_named(listed: TaskList, store: Store, indexed: bool) -> None:
     """JOUR-661, STORE-70: before, it was left out silently."""
     if indexed:
         listed.page(Wanted())
@@ -123,7 +123,7 @@ def test_jour_661_a_task_whose_id_is_another_now_is_listed_under_that(listed: Ta
     assert ids(listed.page(Wanted())) == ["bread", "cake", "mjlk"]
 
 
-def test_jour_661_a_task_whose_type_is_no_text_any_more_hides_no_other(listed: TaskList, store: Store) -> None:
+def test_jour_661_a_task_whose_type_is_not_text_any_more_hides_no_other(listed: TaskList, store: Store) -> None:
     """JOUR-661, STORE-70: the list was answered with the damage alone."""
     listed.page(Wanted())
     damage(store, "type = cast(x'ff' as text)")

@@ -16,7 +16,7 @@ from tests.support.stores import NOON, dump, new_store
 from lottisync.entities.entity import HIGH
 from lottisync.journal import names, task_csv, task_file, task_markdown, task_rows, task_values, tasks, time_entry
 from lottisync.journal.task_file import Added, TaskFile
-from lottisync.journal.task_rows import Row, file_of
+from lottisync.journal.task_rows import FileRow, file_of
 from lottisync.problem import Problem
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -24,7 +24,7 @@ from lottisync.store.transaction import Transaction
 FORMATS = ("markdown", "csv")
 
 
-def written(rows: list[Row], form: str) -> bytes:
+def written(rows: list[FileRow], form: str) -> bytes:
     lines = task_markdown.lines(rows) if form == "markdown" else task_csv.lines(rows)
     return b"".join(line + b"\n" for line in lines)
 
@@ -33,7 +33,7 @@ def read(raw: bytes, form: str, now: int = NOON) -> TaskFile:
     return task_markdown.read(raw, "it", now).tasks if form == "markdown" else task_csv.read(raw, "it", now)
 
 
-def rows_of(store: Store) -> list[Row]:
+def rows_of(store: Store) -> list[FileRow]:
     with store.reading() as reader:
         return list(task_rows.rows(reader, tasks.all_tasks(reader)[0]))
 
@@ -147,14 +147,14 @@ MINUTES = st.integers(1, 1440).map(str)
 
 
 @st.composite
-def _rows(draw: st.DrawFn) -> list[Row]:
-    found: list[Row] = []
+def _rows(draw: st.DrawFn) -> list[FileRow]:
+    found: list[FileRow] = []
     for number in range(draw(st.integers(1, 3))):
         status = draw(st.sampled_from(["OPEN", "GROOMED", "BLOCKED", "DONE", "REJECTED"]))
         reason = draw(TITLE if status == "BLOCKED" else st.one_of(st.just(""), TITLE))
         labels = draw(st.lists(TITLE, max_size=2, unique_by=str.casefold))
         found.append(
-            Row(
+            FileRow(
                 kind="task",
                 text=draw(TITLE),
                 status=status,
@@ -177,24 +177,24 @@ def _rows(draw: st.DrawFn) -> list[Row]:
             if kind == "item":
                 ticked = draw(st.booleans())
                 status, at = ("DONE", draw(AT)) if ticked else ("OPEN", "")
-                found.append(Row(kind="item", text=draw(TITLE), status=status, at=at, id=ident))
+                found.append(FileRow(kind="item", text=draw(TITLE), status=status, at=at, id=ident))
             else:
                 minutes = draw(MINUTES) if kind == "time" else ""
-                found.append(Row(kind=kind, text=draw(NOTE), at=draw(AT), minutes=minutes, id=ident))  # type: ignore[arg-type]
+                found.append(FileRow(kind=kind, text=draw(NOTE), at=draw(AT), minutes=minutes, id=ident))  # type: ignore[arg-type]
     return found
 
 
 @pytest.mark.parametrize("form", FORMATS)
 @given(rows=_rows())
 @examples(60)
-def test_jour_460_any_text_survives(form: str, rows: list[Row]) -> None:
+def test_jour_460_any_text_survives(form: str, rows: list[FileRow]) -> None:
     """JOUR-460: newlines, quotes, formulas, Markdown in titles, labels, reasons and notes."""
     assert read(written(rows, form), form) == file_of(rows, "it", NOON)
 
 
 @given(rows=_rows())
 @examples(30)
-def test_jour_462_no_cell_is_a_formula(rows: list[Row]) -> None:
+def test_jour_462_no_cell_is_a_formula(rows: list[FileRow]) -> None:
     """JOUR-462"""
     for cells in csv.reader(io.StringIO(written(rows, "csv").decode(), newline="")):
         assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
@@ -248,5 +248,5 @@ def test_a_running_timer_and_values_that_no_verb_writes_are_left_out(tmp_path: P
         tx.put("t1", "task", odd)
         time_entry.start(tx, "n1", "t1", "runs", "2026-03-01T10:00:00Z")
     [row] = rows_of(store)
-    assert row == Row(kind="task", text=task_rows.UNTITLED, status="OPEN", priority="P2", id="t1")
+    assert row == FileRow(kind="task", text=task_rows.UNTITLED, status="OPEN", priority="P2", id="t1")
     assert all(read(written([row], form), form).tasks for form in FORMATS)

@@ -97,7 +97,7 @@ def test_jour_61_the_place_of_an_error_is_named(raw: bytes, said: str) -> None:
 
 
 @pytest.mark.parametrize(("due", "hours"), [("00010101T000000Z", -2), ("99991231T235959Z", 2)])
-def test_ent_570_a_day_beyond_the_calendar_is_no_day_of_a_task(due: str, hours: int) -> None:
+def test_ent_570_a_day_beyond_the_calendar_is_not_a_day_of_a_task(due: str, hours: int) -> None:
     """ENT-570, JOUR-61: in a zone where it would be one before the first or after the last."""
     with pytest.raises(Problem, match="line 2 is not a task"):
         read(exported(task(due=due)), "tasks.json", timezone(timedelta(hours=hours)))

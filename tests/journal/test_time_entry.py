@@ -110,7 +110,7 @@ def test_jour_244_a_timer_that_was_forgotten_is_cut_to_a_day(laptop: Reviewer) -
 
 
 def test_jour_12_an_edit_of_the_words_leaves_a_timer_running(laptop: Reviewer) -> None:
-    """JOUR-12, JOUR-1: and a note is no time entry."""
+    """JOUR-12, JOUR-1: and a note is not a time entry."""
     laptop.add_task()
     started(laptop, "e1")
     laptop.do(lambda tx: time_entry.edit(tx, "e1", text="resting"))

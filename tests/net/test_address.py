@@ -63,7 +63,7 @@ def test_meet_19_hosts_have_one_form(text: str, host: str) -> None:
         ("-a:22067", "IP address or a name"),
     ],
 )
-def test_meet_1_what_is_no_address_is_refused_with_the_reason(text: str, why: str) -> None:
+def test_meet_1_what_is_not_an_address_is_refused_with_the_reason(text: str, why: str) -> None:
     with pytest.raises(BadAddress, match=why):
         parse(text)
 
@@ -80,7 +80,7 @@ def test_meet_63_an_address_alone_has_the_usual_port_where_there_is_one(text: st
 
 
 @pytest.mark.parametrize("text", ["", "::", "fe80::1", "[::]:", "nas.local:", "nas.local", "off"])
-def test_meet_63_what_is_no_host_has_no_usual_port(text: str) -> None:
+def test_meet_63_what_is_not_a_host_has_no_usual_port(text: str) -> None:
     with pytest.raises(BadAddress):
         parse(text, 22067)
 
@@ -113,7 +113,7 @@ def test_meet_234_a_kind_of_way_that_is_not_known_is_passed_over() -> None:
         ("[fe80::1%25eth0]:22067", "plain %"),
     ],
 )
-def test_meet_46_what_is_no_single_machine_is_refused_with_the_reason(text: str, why: str) -> None:
+def test_meet_46_what_is_not_a_single_machine_is_refused_with_the_reason(text: str, why: str) -> None:
     """All of these were taken, sent to every device and dialled for ever."""
     with pytest.raises(BadAddress, match=why):
         check_remote(parse(text))

@@ -13,7 +13,7 @@ from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
 
 from lottisync.net import discovery, interfaces
 from lottisync.net.address import Address
-from lottisync.net.discovery import Announcement, Found, discovering, spoken_on
+from lottisync.net.discovery import Announcement, DiscoveredService, discovering, spoken_on
 from lottisync.net.interfaces import Interface
 
 pytestmark = pytest.mark.anyio
@@ -27,18 +27,18 @@ def named(role: str, port: int, name: str, digit: str = "") -> Announcement:
 
 async def test_net_9_two_that_announce_themselves_find_each_other_and_hear_the_goodbye() -> None:
     first, second = "aa" * 16, "bb" * 16
-    seen: tuple[dict[str, Found], dict[str, Found]] = ({}, {})
+    seen: tuple[dict[str, DiscoveredService], dict[str, DiscoveredService]] = ({}, {})
     lost: list[str] = []
 
-    def note(place: int) -> Callable[[Found], None]:
+    def note(place: int) -> Callable[[DiscoveredService], None]:
         return lambda found: seen[place].__setitem__(found.name, found)
 
     async with discovering(HERE, named("sync", 4711, first), note(0), lost.append):
         async with discovering(HERE, named("pair", 4712, second, "7"), note(1)):
             await until(lambda: second in seen[0] and first in seen[1], "to find each other")
         await until(lambda: second in lost, "the goodbye")
-    assert seen[0][second] == Found(second, "pair", (Address(HERE, 4712),), "7")
-    assert seen[1][first] == Found(first, "sync", (Address(HERE, 4711),))
+    assert seen[0][second] == DiscoveredService(second, "pair", (Address(HERE, 4712),), "7")
+    assert seen[1][first] == DiscoveredService(first, "sync", (Address(HERE, 4711),))
     # Nobody finds itself.
     assert first not in seen[0]
     assert second not in seen[1]
@@ -47,7 +47,7 @@ async def test_net_9_two_that_announce_themselves_find_each_other_and_hear_the_g
 async def test_meet_9_a_name_that_is_not_recognised_is_asked_nothing() -> None:
     ours, stranger = "aa" * 16, "bb" * 16
     names: list[str] = []
-    found: list[Found] = []
+    found: list[DiscoveredService] = []
 
     def asks(name: str) -> bool:
         names.append(name)

@@ -21,7 +21,7 @@ from lottisync.identity.pairing_offer import OFFER_LIFETIME_MS, CodeOffer, new_c
 from lottisync.language import speaking, translated
 from lottisync.net import pairing, tls
 from lottisync.net.address import Address
-from lottisync.net.discovery import Found, discovering
+from lottisync.net.discovery import DiscoveredService, discovering
 from lottisync.net.pairing import NotWanted, Self, show_code, type_at_one_of, type_code
 from lottisync.problem import Problem, Usage
 from lottisync.protocol.framing import frame
@@ -212,7 +212,7 @@ async def test_pair_a_device_that_hangs_up_in_the_middle_is_a_problem() -> None:
         tasks.cancel_scope.cancel()
 
 
-async def test_pair_what_listens_there_and_is_no_lottisync_is_a_problem_and_leaves_nothing_open() -> None:
+async def test_pair_what_listens_there_and_is_not_lottisync_is_a_problem_and_leaves_nothing_open() -> None:
     async def answer(raw: SocketStream) -> None:
         async with raw:
             await raw.send(b"220 mail.example ready\r\n")
@@ -283,15 +283,15 @@ async def test_pair_680_the_device_that_types_says_no_before_it_proves_anything(
 async def test_cli_863_the_device_that_shows_hears_at_once_that_it_was_taken_out() -> None:
     """CLI-863: it was said when the code had expired, two minutes later. A second attempt with the same end is not said
     again."""
-    told: list[PairingError] = []
-    async with shown(offer(), tell=told.append) as showing:
+    errors: list[PairingError] = []
+    async with shown(offer(), tell=errors.append) as showing:
         for _ in range(2):
             with pytest.raises(NotWanted):
                 await type_code(unwilling(TYPES, []), CODE, at=showing.at, search_from=HERE)
-        await until(lambda: told)
+        await until(lambda: errors)
         assert showing.outcome == []
         await type_code(TYPES, CODE, at=showing.at, search_from=HERE)
-    [error] = told
+    [error] = errors
     assert (error.code, error.from_peer) == ("revoked", True)
     with speaking("de"):
         assert translated(error).startswith(
@@ -324,13 +324,13 @@ async def test_pair_681_a_person_may_take_their_time(monkeypatch: pytest.MonkeyP
     assert sorted(waits) == [machine, machine, person, person]
 
 
-def announced(showing: Shown, code: str = CODE) -> Found:
-    return Found(f"at {showing.at}", "pair", (showing.at,), code[0])
+def announced(showing: Shown, code: str = CODE) -> DiscoveredService:
+    return DiscoveredService(f"at {showing.at}", "pair", (showing.at,), code[0])
 
 
-async def typed_at(*services: Found, me: Self = TYPES) -> Paired | PairingError | Problem:
+async def typed_at(*services: DiscoveredService, me: Self = TYPES) -> Paired | PairingError | Problem:
     """What comes of typing CODE where these services are found, in this order."""
-    send, receive = anyio.create_memory_object_stream[Found](64)
+    send, receive = anyio.create_memory_object_stream[DiscoveredService](64)
     for service in services:
         send.send_nowait(service)
     async with send, receive:
@@ -396,14 +396,14 @@ async def test_pair_22_a_wrong_code_is_said_before_what_others_say() -> None:
 async def test_pair_22_a_device_is_asked_at_the_address_that_answers() -> None:
     async with shown(offer()) as showing:
         found = announced(showing)
-        gone = Found("gone", "pair", (Address(HERE, 1),), CODE[0])
+        gone = DiscoveredService("gone", "pair", (Address(HERE, 1),), CODE[0])
         assert isinstance(await typed_at(gone, found._replace(addresses=(Address(HERE, 1), showing.at))), Paired)
 
 
 @pytest.mark.usefixtures("quick")
 async def test_pair_21_if_no_device_is_found_the_error_says_whether_another_code_is_shown() -> None:
-    daemon = Found("daemon", "sync", (Address(HERE, 1),))
-    neighbour = Found("neighbour", "pair", (Address(HERE, 1),), "9")
+    daemon = DiscoveredService("daemon", "sync", (Address(HERE, 1),))
+    neighbour = DiscoveredService("neighbour", "pair", (Address(HERE, 1),), "9")
     for services, said in (
         ((daemon,), "no device that shows a code"),
         ((daemon, neighbour), "a code beginning with 1"),
@@ -437,9 +437,9 @@ async def test_pair_two_pairs_find_each_other_by_mdns_at_once() -> None:
 
 async def test_pair_21_an_announcement_holds_the_first_digit_and_nothing_else_of_the_code() -> None:
     given = offer("7" + new_code(os.urandom(64))[1:])
-    seen: dict[Address, Found] = {}
+    seen: dict[Address, DiscoveredService] = {}
 
-    def note(found: Found) -> None:
+    def note(found: DiscoveredService) -> None:
         seen.update((address, found) for address in found.addresses)
 
     me = named("laptop", 1, os.urandom)

@@ -202,7 +202,7 @@ def test_sync_14_the_limits_themselves_are_taken(message: m.AnyMessage) -> None:
     ],
     ids=lambda body: body[:12].hex(),
 )
-def test_sync_2_bytes_that_are_no_message_are_malformed_and_nothing_else(body: bytes) -> None:
+def test_sync_2_bytes_that_are_not_a_message_are_malformed_and_nothing_else(body: bytes) -> None:
     with pytest.raises(m.MalformedMessage, match=r"not messages|without a message"):
         m.decode(body)
 

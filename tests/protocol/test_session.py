@@ -16,37 +16,37 @@ from lottisync.protocol.session import (
     PING_SECONDS,
     TRANSITIONS,
     Session,
-    State,
+    SessionState,
     versions_said,
 )
 
 NOW = 1_000_000
 
-PARTS: dict[State, list[m.AnyMessage]] = {
-    State.IN_CHAINS: [],
-    State.IN_BATCHES: [m.Batch(1, 0, [VERSION])],
-    State.IN_KEYS: [m.Keys(1, 0, b"i" * 8)],
+PARTS: dict[SessionState, list[m.AnyMessage]] = {
+    SessionState.IN_CHAINS: [],
+    SessionState.IN_BATCHES: [m.Batch(1, 0, [VERSION])],
+    SessionState.IN_KEYS: [m.Keys(1, 0, b"i" * 8)],
 }
 """What of a round has come in each of its states."""
 
 
-def road(state: State, kind: type[m.Message]) -> list[m.AnyMessage]:
+def road(state: SessionState, kind: type[m.Message]) -> list[m.AnyMessage]:
     """What a side says to come into a state. A round promises the versions that have come, and one more where a
     batch is to follow."""
     if state in PARTS:
         count = sum(isinstance(part, m.Batch) for part in PARTS[state]) + (
-            kind is m.Batch and state is not State.IN_KEYS
+            kind is m.Batch and state is not SessionState.IN_KEYS
         )
         return [HELLO, m.Begin(1, "journal", {HOST: 1}, {}, behind=True, count=count), *PARTS[state]]
-    said: dict[State, list[m.AnyMessage]] = {
-        State.GREETING: [],
-        State.QUIET: [HELLO],
-        State.CLOSED: [HELLO, m.Close("goodbye", "bye")],
+    said: dict[SessionState, list[m.AnyMessage]] = {
+        SessionState.GREETING: [],
+        SessionState.QUIET: [HELLO],
+        SessionState.CLOSED: [HELLO, m.Close("goodbye", "bye")],
     }
     return said[state]
 
 
-def word(state: State, kind: type[m.Message]) -> m.AnyMessage:
+def word(state: SessionState, kind: type[m.Message]) -> m.AnyMessage:
     """A message of this kind, with the number that it has in this state."""
     said = EVERY[kind]
     if isinstance(said, m.Chain | m.Batch | m.Keys):
@@ -129,17 +129,17 @@ def test_sync_1_what_comes_after_a_close_is_not_heard() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "kind"), list(product(State, EVERY)), ids=lambda value: getattr(value, "__name__", value)
+    ("state", "kind"), list(product(SessionState, EVERY)), ids=lambda value: getattr(value, "__name__", value)
 )
-def test_sync_3_every_message_in_every_state_of_the_peer(state: State, kind: type[m.Message]) -> None:
+def test_sync_3_every_message_in_every_state_of_the_peer(state: SessionState, kind: type[m.Message]) -> None:
     listening = session()
     listening.receive(spoken(road(state, kind)), NOW)
     received = listening.receive(spoken([word(state, kind)]), NOW)
-    if state is State.CLOSED:
+    if state is SessionState.CLOSED:
         assert received == []
     elif (state, kind) in TRANSITIONS:
         assert received == [word(state, kind)]
-        assert (listening.closed is not None) is (TRANSITIONS[state, kind] is State.CLOSED)
+        assert (listening.closed is not None) is (TRANSITIONS[state, kind] is SessionState.CLOSED)
     else:
         assert [type(message) for message in received] == [m.Close]
         assert listening.closed == received[0]
@@ -148,9 +148,9 @@ def test_sync_3_every_message_in_every_state_of_the_peer(state: State, kind: typ
 
 
 @pytest.mark.parametrize(
-    ("state", "kind"), list(product(State, EVERY)), ids=lambda value: getattr(value, "__name__", value)
+    ("state", "kind"), list(product(SessionState, EVERY)), ids=lambda value: getattr(value, "__name__", value)
 )
-def test_sync_3_every_message_in_every_state_of_ours(state: State, kind: type[m.Message]) -> None:
+def test_sync_3_every_message_in_every_state_of_ours(state: SessionState, kind: type[m.Message]) -> None:
     talking = session()
     for message in road(state, kind):
         talking.send(message)
@@ -162,7 +162,7 @@ def test_sync_3_every_message_in_every_state_of_ours(state: State, kind: type[m.
 
 
 def test_sync_3_nothing_leads_out_of_closed() -> None:
-    assert all(state is not State.CLOSED for state, _ in TRANSITIONS)
+    assert all(state is not SessionState.CLOSED for state, _ in TRANSITIONS)
 
 
 BEGUN = [HELLO, m.Begin(5, "journal", {HOST: 1}, {}, behind=False, count=3)]
@@ -405,7 +405,7 @@ def test_sync_21_a_peer_that_does_not_greet_in_time_is_dropped(ours: bool) -> No
     assert heard([waiting.farewell]) == [waiting.closed]
 
 
-def test_sync_21_bytes_that_are_no_greeting_do_not_help() -> None:
+def test_sync_21_bytes_that_are_not_a_greeting_do_not_help() -> None:
     waiting = session()
     data = spoken([HELLO])
     for at in range(GREETING_SECONDS + 1):

@@ -31,7 +31,7 @@ from lottisync.problem import Problem
 from lottisync.relay import connection, server_files, setting
 from lottisync.relay.credentials import expires_at, form_of
 from lottisync.relay.jetstream import JetStream
-from lottisync.relay.setting import Setting
+from lottisync.relay.setting import RelaySetting
 from lottisync.store.instant import LAST, iso, there, to_the_minute
 
 needs_server = pytest.mark.skipif(WHERE is None, reason="there is no nats-server on this machine")
@@ -95,7 +95,7 @@ def test_relay_541_a_household_s_server_runs_with_what_was_written_for_it(
         assert stands["storage"]["allowed"] == server_files.STREAM_BYTES
         ada, grace = ((folder / f"{name}.url").read_text().strip() for name in ("ada", "grace"))
         certificate = (folder / "certificate.pem").read_text()
-        anyio.run(_bounded, Setting(ada, SPACE, certificate), Setting(grace, SPACE, certificate))
+        anyio.run(_bounded, RelaySetting(ada, SPACE, certificate), RelaySetting(grace, SPACE, certificate))
     finally:
         server.stop()
     again = run_here("relay", "server-config", str(folder), "--host", "127.0.0.1", home=home)
@@ -103,7 +103,7 @@ def test_relay_541_a_household_s_server_runs_with_what_was_written_for_it(
     assert run_here("relay", "server-config", "x", "--host", "h", "--person", "a b", home=home).code == 2
 
 
-async def _bounded(mine: Setting, theirs: Setting) -> None:
+async def _bounded(mine: RelaySetting, theirs: RelaySetting) -> None:
     """A password reaches no other account, and can neither delete a stream nor change its bounds."""
     ada, grace = await JetStream.connect(mine, TAG), await JetStream.connect(theirs, TAG)
     await ada.trial().put()
@@ -128,7 +128,7 @@ def test_relay_1045_a_device_looks_as_often_as_it_likes(tmp_path: Path) -> None:
     server = Server.configured(file, port)
 
     async def looks() -> None:
-        relay = await JetStream.connect(Setting(f"nats://ada:secret@127.0.0.1:{port}", SPACE), TAG)
+        relay = await JetStream.connect(RelaySetting(f"nats://ada:secret@127.0.0.1:{port}", SPACE), TAG)
         await relay.trial().put()
         for _ in range(6):
             await relay.names()
@@ -155,7 +155,7 @@ def test_relay_543_tls_is_kept_or_nothing_is_said(start: Start, tmp_path: Path) 
     plain = start()
     wire = RecordedWire(plain.port)
     with pytest.raises(Problem, match="does not use TLS"):
-        anyio.run(connection.connect, Setting(wire.url.replace("nats://", "tls://ada:secret@"), SPACE))
+        anyio.run(connection.connect, RelaySetting(wire.url.replace("nats://", "tls://ada:secret@"), SPACE))
     wire.close()
     assert b"INFO" in b"".join(wire.directions)  # it has heard what is said
     assert b"secret" not in b"".join(wire.directions)
@@ -165,11 +165,11 @@ def test_relay_543_tls_is_kept_or_nothing_is_said(start: Start, tmp_path: Path) 
     secure = start(f'tls {{ cert_file: "{tmp_path}/certificate.pem", key_file: "{tmp_path}/key.pem" }}')
     url = f"tls://127.0.0.1:{secure.port}"
     with pytest.raises(Problem, match="certificate is not valid") as refused:
-        anyio.run(connection.connect, Setting(url, SPACE))
+        anyio.run(connection.connect, RelaySetting(url, SPACE))
     assert refused.value.code == "relay-certificate"
     another, _ = server_files.certificate(["127.0.0.1"], 1_800_000_000_000)
     with pytest.raises(Problem, match="certificate is not valid"):
-        anyio.run(connection.connect, Setting(url, SPACE, another))
+        anyio.run(connection.connect, RelaySetting(url, SPACE, another))
 
 
 @needs_server
@@ -182,7 +182,7 @@ def test_relay_1241_a_certificate_that_was_given_is_enough_no_matter_who_has_sig
     server = start(f'tls {{ cert_file: "{tmp_path}/certificate.pem", key_file: "{tmp_path}/key.pem" }}')
 
     async def connects(host: str, certificate: str) -> None:
-        client = await connection.connect(Setting(f"tls://{host}:{server.port}", SPACE, certificate))
+        client = await connection.connect(RelaySetting(f"tls://{host}:{server.port}", SPACE, certificate))
         await client.close()
 
     for given in (shown, authority):
@@ -266,7 +266,7 @@ def test_without_tls_the_certificates_of_this_machine_are_not_read(
     """They are hundreds, and a device visits its relay again and again."""
 
     async def visit() -> None:
-        await (await JetStream.connect(Setting(start().url, SPACE), TAG)).close()
+        await (await JetStream.connect(RelaySetting(start().url, SPACE), TAG)).close()
 
     monkeypatch.setattr(ssl, "create_default_context", lambda **_: pytest.fail("they were read"))
     anyio.run(visit)
@@ -397,7 +397,7 @@ def test_relay_540_doctor_says_what_is_wrong_with_a_server_and_what_to_do(
 def test_relay_540_doctor_says_what_is_wrong_with_a_stream(start: Start) -> None:
     """RELAY-540"""
     server = start()
-    used = Setting(server.url, SPACE)
+    used = RelaySetting(server.url, SPACE)
 
     async def work() -> None:
         client = await connection.connect(used)
@@ -432,7 +432,7 @@ def test_relay_540_doctor_says_what_is_not_permitted(start: Start, monkeypatch: 
         "authorization { users: [ { user: ada, password: secret, permissions: { "
         f'publish: {publish}, subscribe: ["ls.>", "_INBOX.>"] }} }} ] }}'
     )
-    used = Setting(server.url.replace("//", "//ada:secret@"), SPACE)
+    used = RelaySetting(server.url.replace("//", "//ada:secret@"), SPACE)
     permissions, compared = anyio.run(examine, used, TAG, clock.now)[-2:]
     assert (permissions.part, permissions.state) == ("permissions", "fault")
     assert permissions.text.startswith("these work: publish, list and read; delete does not: ")
@@ -451,7 +451,7 @@ def test_relay_1041_doctor_says_that_it_could_not_compare_the_clocks(
         "authorization { users: [ { user: ada, password: secret, permissions: { "
         f'publish: {publish}, subscribe: ["ls.>", "_INBOX.>"] }} }} ] }}'
     )
-    used = Setting(server.url.replace("//", "//ada:secret@"), SPACE)
+    used = RelaySetting(server.url.replace("//", "//ada:secret@"), SPACE)
     permissions, compared = anyio.run(examine, used, TAG, clock.now)[-2:]
     assert permissions.text.startswith("these work: publish and list; read does not: ")
     assert (compared.part, compared.state, compared.text.split(":")[0]) == ("clock", "unknown", "not compared")

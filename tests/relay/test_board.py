@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from lottisync.causality.vector_clock import Host
-from lottisync.relay.board import SNAPSHOT_LIFE, Board, Entry
+from lottisync.relay.board import SNAPSHOT_LIFE, Board, BoardEntry
 from lottisync.relay.content import Head
 from lottisync.relay.header import Kind, Name
 
@@ -20,13 +20,13 @@ def head(
     return Head("journal", base or {}, known, {}, {}, held or [], {}, [], not base, 1)
 
 
-def entry(number: int, of: Head, kind: Kind = Kind.ENVELOPE, lane: bytes = LANE) -> Entry:
+def entry(number: int, of: Head, kind: Kind = Kind.ENVELOPE, lane: bytes = LANE) -> BoardEntry:
     hashes = {"journal": [bytes(32)]} if kind is Kind.MANIFEST else {}
     name, heads = Name(lane, "log", number), {"journal": of}
-    return Entry(name, kind, "ada", bytes(32), 100, heads, [], hashes, number, 0, bytes(16), {"journal"})
+    return BoardEntry(name, kind, "ada", bytes(32), 100, heads, [], hashes, number, 0, bytes(16), {"journal"})
 
 
-def board(*entries: Entry) -> Board:
+def board(*entries: BoardEntry) -> Board:
     found = Board()
     found.entries = {one.name: one for one in entries}
     found.present = {name for one in entries for name in (one.name, *one.frames())}
@@ -52,7 +52,7 @@ def test_relay_18_a_segment_counts_behind_what_it_stands_on() -> None:
         ({"heads": {"journal": msgspec.structs.replace(head({A: 1}), nodes=[bytes(16)])}}, "under other fork nodes"),
     ],
 )
-def test_relay_18_an_unreliable_message_is_no_base(changed: dict[str, object], why: str) -> None:
+def test_relay_18_an_unreliable_message_is_not_a_base(changed: dict[str, object], why: str) -> None:
     """RELAY-18, RELAY-25, RELAY-37"""
     assert base(board(entry(1, head({A: 1})))) == {A: 1}
     assert base(board(msgspec.structs.replace(entry(1, head({A: 1})), **changed))) == {}, why

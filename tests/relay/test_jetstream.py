@@ -28,7 +28,7 @@ from lottisync.relay.header import Name, parts_of
 from lottisync.relay.jetstream import JetStream
 from lottisync.relay.lane import Moved, Publication
 from lottisync.relay.recording import PART_BYTES
-from lottisync.relay.setting import Setting
+from lottisync.relay.setting import RelaySetting
 from lottisync.relay.visits import Visits
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason="there is no nats-server on this machine")
@@ -47,7 +47,7 @@ def visit(member: Member, server: Server, seed: int = 0) -> list[tuple[str, str]
     said: list[tuple[str, str]] = []
     member.now += 60_000
     visits = Visits(member, chance(100 * member.number + member.now % 99_991 + seed), _collect(said), inline)
-    anyio.run(visits.once, Setting(server.url, SPACE))
+    anyio.run(visits.once, RelaySetting(server.url, SPACE))
     return said
 
 
@@ -57,7 +57,7 @@ def _collect(said: list[tuple[str, str]]) -> Callable[[str, str], None]:
 
 def at(server: Server, work: Callable[[JetStream], Awaitable[None]]) -> None:
     async def run() -> None:
-        relay = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        relay = await JetStream.connect(RelaySetting(server.url, SPACE), TAG)
         try:
             await work(relay)
         finally:
@@ -106,7 +106,7 @@ def test_relay_1180_devices_that_come_to_an_empty_server_at_once_are_all_let_in(
     at(server, work)
 
 
-def test_relay_1180_what_another_stream_has_is_no_race(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relay_1180_what_another_stream_has_is_not_a_race(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """RELAY-1180: a server that gives the subjects to another stream is named with what it says."""
     monkeypatch.setattr(jetstream, "STORED_WITHIN", (0.0,))
 
@@ -114,7 +114,7 @@ def test_relay_1180_what_another_stream_has_is_no_race(server: Server, monkeypat
         await relay._context.delete_stream(relay._stream)
         await relay._context.add_stream(name="all", subjects=["ls.>"])
         with pytest.raises(Problem, match="subjects overlap"):
-            await JetStream.connect(Setting(server.url, SPACE), TAG)
+            await JetStream.connect(RelaySetting(server.url, SPACE), TAG)
 
     at(server, work)
 
@@ -127,7 +127,7 @@ def test_relay_1181_what_a_server_stores_late_is_looked_for_again(
     monkeypatch.setattr(jetstream, "STORED_LATER", (0.5,))
 
     async def work(relay: JetStream) -> None:
-        other = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        other = await JetStream.connect(RelaySetting(server.url, SPACE), TAG)
         await relay.put(message(1))
         with pytest.raises(Moved):  # the server passes on what it refuses
             await other.put(message(2))
@@ -178,7 +178,7 @@ def test_relay_1185_a_device_does_not_look_again_without_end(
     monkeypatch.setattr(JetStream, "put", moved)
     said: list[tuple[str, str]] = []
     with pytest.raises(Problem, match="in the place of this device's next one"):
-        anyio.run(Visits(laptop, chance(1), _collect(said), inline).once, Setting(server.url, SPACE))
+        anyio.run(Visits(laptop, chance(1), _collect(said), inline).once, RelaySetting(server.url, SPACE))
     assert {code for code, _ in said} == {"relay-went-back"}
 
 
@@ -212,7 +212,7 @@ def test_relay_42_a_repetition_is_stored_once_and_another_message_in_its_place_n
 
     async def work(relay: JetStream) -> None:
         await relay.put(message(1))
-        stale = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        stale = await JetStream.connect(RelaySetting(server.url, SPACE), TAG)
         await stale.put(message(1))
         assert await relay.names() == [Name(LANE, "log", 1)]
         await relay.put(message(2))
@@ -279,7 +279,7 @@ def test_relay_42_what_was_found_there_is_not_put_there_again(server: Server, mo
         with monkeypatch.context() as patched:
             patched.setattr(relay._context, "publish", under_another_id)
             await relay.put(message(1))
-        again = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        again = await JetStream.connect(RelaySetting(server.url, SPACE), TAG)
         assert await again.names() == [message(1).name]
         await again.put(message(1))
         assert (await again.info()).state.messages == 1
@@ -291,10 +291,10 @@ def test_relay_42_what_was_found_there_is_not_put_there_again(server: Server, mo
 
 
 def test_relay_572_what_a_copy_of_this_device_has_published_is_not_overwritten(server: Server) -> None:
-    """RELAY-572, RELAY-42, RELAY-21: it is no junk. The device looks first, and finds that it runs twice."""
+    """RELAY-572, RELAY-42, RELAY-21: it is not junk. The device looks first, and finds that it runs twice."""
 
     async def work(relay: JetStream) -> None:
-        copy = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        copy = await JetStream.connect(RelaySetting(server.url, SPACE), TAG)
         await copy.put(message(1, data=b"of the copy"))
         with pytest.raises(Moved):
             await relay.put(message(1))
@@ -336,7 +336,7 @@ def test_relay_1184_what_a_thief_has_put_into_a_channel_does_not_stop_its_device
         visit(member, server)
     assert in_step(*three)
     assert phone.title("t1") == "two"
-    found = anyio.run(Visits(phone, chance(7), _collect([]), inline).once, Setting(server.url, SPACE))
+    found = anyio.run(Visits(phone, chance(7), _collect([]), inline).once, RelaySetting(server.url, SPACE))
     assert {each.in_step for each in found.standing} == {True}
 
 
@@ -369,7 +369,7 @@ def test_relay_1120_what_another_device_deletes_meanwhile_hides_nothing_in_a_lis
     some = jetstream._some
 
     async def work(relay: JetStream) -> None:
-        other = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        other = await JetStream.connect(RelaySetting(server.url, SPACE), TAG)
         for number in (1, 2):
             await other.put(message(number))
             await other.put(message(number, "state"))
@@ -389,7 +389,7 @@ def test_relay_41_what_is_gone_already_is_deleted_without_a_word(server: Server)
     """RELAY-41: a device that was restored from a backup may have deleted it."""
 
     async def work(relay: JetStream) -> None:
-        other = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        other = await JetStream.connect(RelaySetting(server.url, SPACE), TAG)
         for number in range(1, 200):
             await relay.put(message(number))
         await other.names()
@@ -405,7 +405,7 @@ def test_relay_836_only_what_came_since_the_last_look_is_listed(server: Server) 
     """RELAY-836"""
 
     async def work(relay: JetStream) -> None:
-        other = await JetStream.connect(Setting(server.url, SPACE), TAG)
+        other = await JetStream.connect(RelaySetting(server.url, SPACE), TAG)
         await relay.put(message(1))
         assert await relay.names() == [Name(LANE, "log", 1)]
         await other.names()
@@ -486,7 +486,7 @@ def test_relay_43_three_devices_that_are_never_up_together_share_everything(
     assert laptop.title("t2") == "Buy milk"
     assert phone.title("decision", store="agent") == "confirmed"
     assert said == []
-    setting_ = Setting(server.url, SPACE)
+    setting_ = RelaySetting(server.url, SPACE)
     found = anyio.run(Visits(laptop, chance(7), _collect([]), inline).once, setting_)
     assert [(each.name, each.in_step) for each in found.standing] == [("device 2", True), ("device 3", True)]
     stored = b"".join(file.read_bytes() for file in (server.folder / "store").rglob("*") if file.is_file())

@@ -11,7 +11,7 @@ from tests.support.examples import examples
 from tests.support.relay_falsehood import FALSEHOODS
 from tests.support.relay_world import LIES, World
 
-from lottisync.relay.event import Refused, WentBack
+from lottisync.relay.event import PassedOver, WentBack
 from lottisync.relay.header import Kind
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -111,7 +111,7 @@ def test_a_relay_that_tells_the_truth_is_never_blamed(paired: Path, history: His
     def law(world: World) -> None:
         equal_at_the_end(world)
         for visitor in world.visitors:
-            assert not visitor.happened(Refused)
+            assert not visitor.happened(PassedOver)
             assert not visitor.happened(WentBack)
 
     lived(paired, history, law)
@@ -128,7 +128,7 @@ def test_relay_570_a_device_that_is_revoked_and_paired_again_ends_equal(paired: 
 
 
 def test_relay_580_keys_are_read_where_something_else_was_refused(paired: Path) -> None:
-    """RELAY-580: a message of keys that is none was read and is lost; the real one has its name."""
+    """RELAY-580: a message that is not one of keys was read and is lost; the real one has its name."""
     lived(paired, [("revoke", (0, 1)), ("babble", (0, Kind.KEYS)), ("read", (2, None)), ("lose", ())], equal_at_the_end)
 
 

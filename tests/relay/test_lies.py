@@ -8,7 +8,7 @@ import pytest
 from tests.support.household import in_step
 from tests.support.relay import Relay, View, Visitor, visitors
 
-from lottisync.relay.event import Refused
+from lottisync.relay.event import PassedOver
 from lottisync.relay.header import HEADER_BYTES, SIGNATURE_BYTES, Kind, Name, parts_of
 from lottisync.relay.recording import PART_BYTES
 
@@ -79,7 +79,7 @@ def test_relay_1_each_kind_of_message_and_each_lie_about_it(tmp_path: Path, kind
     names = [name for name, data in relay.messages.items() if parts_of(data).header.kind is kind]
     assert len({name.lane for name in names}) == (1 if kind in (Kind.FRAME, Kind.MANIFEST) else 2)
     tablet.read(LIES[lie](dict(relay.messages), names))
-    said = [event.name for event in tablet.happened(Refused) if isinstance(event, Refused)]
+    said = [event.name for event in tablet.happened(PassedOver) if isinstance(event, PassedOver)]
     harmless = _harmless(kind, lie, len(names))
     assert bool(said) == (lie != "dropped" and not harmless)
     before = _held(tablet)

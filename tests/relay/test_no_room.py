@@ -27,7 +27,7 @@ from lottisync.device import clock
 from lottisync.problem import Problem
 from lottisync.relay import connection, visits
 from lottisync.relay import setting as settings
-from lottisync.relay.setting import Setting
+from lottisync.relay.setting import RelaySetting
 from lottisync.relay.trial import Trial
 from lottisync.relay.visits import Visits
 
@@ -48,7 +48,7 @@ def two(paired: Path, tmp_path: Path) -> list[Member]:
 def visit(member: Member, url: str, *, publish: bool = True) -> None:
     member.now += 60_000
     at = Visits(member, random.Random(member.now + member.number).randbytes, lambda *said: None, inline)
-    anyio.run(partial(at.once, Setting(url, SPACE), publish=publish))
+    anyio.run(partial(at.once, RelaySetting(url, SPACE), publish=publish))
 
 
 def refused(member: Member, url: str, *, publish: bool = True) -> Problem:
@@ -60,7 +60,7 @@ def refused(member: Member, url: str, *, publish: bool = True) -> Problem:
 
 def faults(url: str) -> dict[str, str]:
     """What the doctor finds, and says to do, part by part."""
-    found = anyio.run(examine, Setting(url, SPACE), TAG, clock.now)
+    found = anyio.run(examine, RelaySetting(url, SPACE), TAG, clock.now)
     return {each.part: f"{each.text}. {each.advice}" for each in found if each.state == "fault"}
 
 
@@ -118,8 +118,8 @@ def test_relay_834_a_disk_that_is_full_is_said_and_nothing_is_lost(
         small_disk.fill()
         large(phone, "of-phone")
         assert refused(phone, server.url).code in ("relay-stalled", "relay-no-room", "relay-full")
-        told = refused(laptop, server.url, publish=False).message
-        assert "disk may be full" in told
+        message = refused(laptop, server.url, publish=False).message
+        assert "disk may be full" in message
         assert "Make room, and start the server again" in faults(server.url)["stream"]
         small_disk.clear()
         server.stop(signal.SIGKILL)
@@ -146,7 +146,7 @@ def test_relay_834_an_account_that_is_full_is_said_and_nothing_is_lost(two: list
     laptop, phone = two
 
     async def fill(url: str) -> None:
-        client = await connection.connect(Setting(url, SPACE))
+        client = await connection.connect(RelaySetting(url, SPACE))
         await client.jetstream().add_stream(name=STREAM, subjects=[f"ls.{SPACE.hex()}.>"], allow_direct=True)
         with suppress(APIError):
             while await client.jetstream().publish(f"ls.{SPACE.hex()}.other", bytes(100)):
@@ -182,7 +182,7 @@ def test_relay_1247_a_server_whose_disk_fails_is_not_called_full(
     async def refuse(_: Trial) -> None:
         raise said
 
-    problem = connection.stalled(Setting("nats://127.0.0.1:9", SPACE), said)
+    problem = connection.stalled(RelaySetting("nats://127.0.0.1:9", SPACE), said)
     assert (problem.code, description in problem.message) == (code, True)
     server = Server(tmp_path / "server")
     try:
@@ -217,7 +217,7 @@ def test_relay_835_a_device_that_was_cut_off_for_slow_reading_comes_again(
 
     async def flood() -> None:
         """More than lies between the two unread."""
-        client = await connection.connect(Setting(server.url, SPACE))
+        client = await connection.connect(RelaySetting(server.url, SPACE))
         for _ in range(12):
             await client.publish(f"ls.{SPACE.hex()}.flood", bytes(900_000))
         await client.flush(60)

@@ -25,7 +25,7 @@ from tests.support.recorded_wire import RecordedWire
 
 from lottisync.problem import Problem
 from lottisync.relay import connection, stream
-from lottisync.relay.setting import Setting
+from lottisync.relay.setting import RelaySetting
 from lottisync.relay.visits import Visits
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason="there is no nats-server on this machine")
@@ -54,7 +54,7 @@ class House:
         at = server or self.servers[0]
         visits = Visits(member, self.chance.randbytes, lambda code, _: self.reports.append(code), inline)
         try:
-            anyio.run(visits.once, Setting(at.url, SPACE))
+            anyio.run(visits.once, RelaySetting(at.url, SPACE))
         except (Problem, TimeoutError, NatsError, APIError, OSError):
             return False
         return True
@@ -106,7 +106,7 @@ def test_relay_545_a_stolen_credential_can_delete_and_flood_and_devices_take_not
     assert house.visit(laptop)
 
     async def steal() -> None:
-        client = await connection.connect(Setting(house.servers[0].url, SPACE))
+        client = await connection.connect(RelaySetting(house.servers[0].url, SPACE))
         context = client.jetstream()
         await context.purge_stream(STREAM)
         for size in (20_000, 400):
@@ -115,7 +115,7 @@ def test_relay_545_a_stolen_credential_can_delete_and_flood_and_devices_take_not
         await client.close()
 
     async def clear() -> None:
-        client = await connection.connect(Setting(house.servers[0].url, SPACE))
+        client = await connection.connect(RelaySetting(house.servers[0].url, SPACE))
         await client.jetstream().purge_stream(STREAM)
         await client.close()
 
@@ -186,7 +186,7 @@ def test_relay_24_a_revoked_device_that_publishes_reads_and_deletes_at_the_serve
     assert house.visit(phone)
 
     async def delete() -> None:
-        client = await connection.connect(Setting(house.servers[0].url, SPACE))
+        client = await connection.connect(RelaySetting(house.servers[0].url, SPACE))
         await client.jetstream().purge_stream(STREAM)
         await client.close()
 
@@ -270,7 +270,7 @@ def answer(server: Server, question: Question) -> StreamInfo | None:
 
     async def ask() -> StreamInfo | None:
         try:
-            client = await connection.connect(Setting(server.url, SPACE))
+            client = await connection.connect(RelaySetting(server.url, SPACE))
         except Problem:
             return None
         try:

@@ -17,7 +17,7 @@ from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.relay import server_files
 from lottisync.relay.connection import connect
-from lottisync.relay.setting import Setting
+from lottisync.relay.setting import RelaySetting
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 pytestmark = pytest.mark.skipif(WHERE is None, reason="there is no nats-server on this machine")
@@ -117,7 +117,7 @@ def test_relay_1042_the_cluster_of_the_guide_goes_on_without_a_node(home: Path, 
 
 async def replicated(url: str, certificate: str) -> None:
     """Three replicas fit the account, and twice the bytes with them do not."""
-    client = await connect(Setting(url, bytes(16), certificate))
+    client = await connect(RelaySetting(url, bytes(16), certificate))
     context = client.jetstream(timeout=60)
     [stream] = await context.streams_info()
     changed = await context.update_stream(stream.config.evolve(num_replicas=3))

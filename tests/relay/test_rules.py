@@ -16,12 +16,12 @@ from lottisync.problem import Sentence
 from lottisync.protocol.message import Batch
 from lottisync.relay import box, content, keyring, ledger, publishing, recording
 from lottisync.relay.box import BoxKey, BoxRecord, wrap_context
-from lottisync.relay.event import Refused, Split, WentBack
+from lottisync.relay.event import PassedOver, Split, WentBack
 from lottisync.relay.header import BadMessage, Kind, Name, parts_of
 from lottisync.relay.lane import Publication
 from lottisync.relay.participant import Participant
 from lottisync.relay.publishing import OTHERS_SECONDS
-from lottisync.relay.receiving import Receiving
+from lottisync.relay.receiving import RelayReader
 from lottisync.relay.recording import PART_BYTES, Recording
 from lottisync.relay.seal import unsealed_once
 from lottisync.relay.taking import take_whole
@@ -70,7 +70,7 @@ class TestSignatures:
             signature = parts_of(data).signature
             relay.messages[name] = data.replace(signature, bytes([signature[0] ^ 1]) + signature[1:])
         phone.read()
-        assert len(phone.happened(Refused)) == len(relay.messages)
+        assert len(phone.happened(PassedOver)) == len(relay.messages)
         assert phone.member.title("t1") is None
 
     def test_relay_4_a_message_goes_on_behind_the_one_before_it(self, two: tuple[Relay, Visitor, Visitor]) -> None:
@@ -90,7 +90,7 @@ class TestSignatures:
             visitor.visit()
         mixed = {**relay.messages, **{n: d for n, d in other.messages.items() if (n.channel, n.number) == ("log", 3)}}
         phone.read(mixed)
-        assert "does not go on" in str(phone.happened(Refused))
+        assert "does not go on" in str(phone.happened(PassedOver))
 
 
 class TestKeys:
@@ -337,11 +337,11 @@ class TestKeys:
         def refusing(*_: object) -> None:
             raise Unacceptable("unknown-host", "{entity} was written by host {host}", entity="t1", host="8")
 
-        monkeypatch.setattr(Receiving, "_read", refusing)
+        monkeypatch.setattr(RelayReader, "_read", refusing)
         phone.read()
-        said = phone.happened(Refused)
-        assert {each.reason for each in said if isinstance(each, Refused)} == {"t1 was written by host 8"}
-        assert all(isinstance(each.reason, Sentence) for each in said if isinstance(each, Refused))
+        said = phone.happened(PassedOver)
+        assert {each.reason for each in said if isinstance(each, PassedOver)} == {"t1 was written by host 8"}
+        assert all(isinstance(each.reason, Sentence) for each in said if isinstance(each, PassedOver))
 
     def test_relay_12_a_stranger_is_not_let_in(self, two: tuple[Relay, Visitor, Visitor], tmp_path: Path) -> None:
         """RELAY-12"""
@@ -354,7 +354,7 @@ class TestKeys:
         stranger.put("t8", "from a stranger")
         visitor.visit()
         settle(laptop)
-        assert laptop.happened(Refused)
+        assert laptop.happened(PassedOver)
         assert laptop.member.title("t8") is None
         assert stranger.id not in laptop.member.roster().members
 
@@ -421,7 +421,7 @@ class TestTaking:
         snapshot.close()
         assert not phone.member.knowledge()
 
-    def test_relay_15_chains_alone_are_no_base(self, two: tuple[Relay, Visitor, Visitor]) -> None:
+    def test_relay_15_chains_alone_are_not_a_base(self, two: tuple[Relay, Visitor, Visitor]) -> None:
         """RELAY-15: a snapshot that was cut off has left the chains here, and not all versions."""
         relay, laptop, phone = two
         large(laptop)
@@ -574,7 +574,7 @@ class TestTaking:
         phone.member.now = tablet.member.now
         phone.read({name: data for name, data in relay.messages.items() if name not in withheld})
         assert phone.member.title("kept") == "as it was"
-        assert not phone.happened(Refused)
+        assert not phone.happened(PassedOver)
         settle(phone, laptop, tablet)
         assert phone.member.title("kept") == "behind it"
         assert len({each.member.state()["journal"][0] for each in (laptop, phone, tablet)}) == 1
@@ -742,7 +742,7 @@ class TestPublishing:
             each.start(bytes(16))
         settle(laptop, phone)
         assert phone.member.title("t2") == "two"
-        assert not [each.events for each in (laptop, phone) if each.happened(WentBack) or each.happened(Refused)]
+        assert not [each.events for each in (laptop, phone) if each.happened(WentBack) or each.happened(PassedOver)]
 
     @pytest.mark.parametrize("restarted", [False, True])
     def test_relay_18_what_the_relay_has_lost_is_published_again(
@@ -758,7 +758,7 @@ class TestPublishing:
         settle(laptop, phone)
         assert phone.member.title("t1") == "one"
 
-    def test_relay_18_what_came_over_a_connection_is_no_base(
+    def test_relay_18_what_came_over_a_connection_is_not_a_base(
         self, three: tuple[Relay, Visitor, Visitor, Visitor]
     ) -> None:
         """RELAY-18"""
@@ -882,7 +882,7 @@ class TestSnapshots:
         tablet = Visitor(newcomer, relay)
         rounds.pull(laptop.member, newcomer, newcomer.now, ["space"])
         settle(tablet, laptop, phone)
-        assert not [event for event in tablet.happened(Refused) if "no known device" in str(event)]
+        assert not [event for event in tablet.happened(PassedOver) if "no known device" in str(event)]
         assert in_step(laptop.member, phone.member, newcomer)
 
     def test_relay_22_a_log_goes_only_where_a_snapshot_covers_it(self, two: tuple[Relay, Visitor, Visitor]) -> None:

@@ -12,7 +12,7 @@ from lottisync.identity.statement import MembershipRecord
 from lottisync.relay import content
 from lottisync.relay.box import BoxKey, wrap_context, wrap_info, wrapped
 from lottisync.relay.circle import MOST_LANES
-from lottisync.relay.event import Refused
+from lottisync.relay.event import PassedOver
 from lottisync.relay.header import NO_EPOCH, Header, Kind, Name, signed_bytes
 from lottisync.relay.lane import Publication
 from lottisync.relay.recording import PART_BYTES
@@ -73,7 +73,7 @@ def test_relay_546_a_member_cannot_publish_in_another_s_lane(tmp_path: Path) -> 
     said = len(held).to_bytes(4, "big") + held
     relay.put(name, header.packed() + liar.member.key.sign(signed_bytes(header, said)) + said)
     reader.read()
-    assert [event.name for event in reader.happened(Refused) if isinstance(event, Refused)] == [name]
+    assert [event.name for event in reader.happened(PassedOver) if isinstance(event, PassedOver)] == [name]
     assert reader.member.title("t1") == "one"
 
 

@@ -137,7 +137,7 @@ def test_rev103_a_saga_that_cannot_be_played_is_reported_once_and_stops_nothing(
 
 
 def test_rev111_a_rank_of_another_program_bricks_nothing(laptop: Reviewer) -> None:
-    """REV-49, REV-315, REL-D1: an item whose rank is no fractional index, as another program may write it."""
+    """REV-49, REV-315, REL-D1: an item whose rank is not a fractional index, as another program may write it."""
     laptop.add_task(items=("Flour",))
     laptop.do(lambda tx: tx.put("t1-i0", "checklistItem", {"rank": "x"}))
     change_set = propose(laptop, ["Milk"])

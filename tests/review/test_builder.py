@@ -444,7 +444,7 @@ def test_rev25_a_follow_up_with_the_same_title_is_the_same_follow_up(laptop: Rev
 def test_rev250_a_follow_up_that_was_rejected_or_has_expired_comes_back_with_words_alone(
     laptop: Reviewer, expires: bool
 ) -> None:
-    """REV-250, REV-98: other details are no other follow-up."""
+    """REV-250, REV-98: other details do not make another follow-up."""
     laptop.add_task()
     laptop.propose("create_follow_up_task", {"title": "Buy yeast"})
     if expires:
@@ -473,7 +473,7 @@ def test_rev251_a_follow_up_that_was_confirmed_is_made_once_until_its_set_is_rem
 
 @pytest.mark.parametrize("change", ["deleted", "renamed"])
 def test_rev26_what_the_user_deleted_or_renamed_after_confirming_is_a_no(laptop: Reviewer, change: str) -> None:
-    """REV-26, REV-D5: until they write on the task in words. A tick is no word."""
+    """REV-26, REV-D5: until they write on the task in words. A tick is not a word."""
     laptop.add_task(items=("Flour",))
     milk = {"title": "Milk"}
     laptop.propose("add_checklist_item", milk)
@@ -526,7 +526,7 @@ def test_rev19_a_rejected_override_until_there_is_evidence_after_it(laptop: Revi
     assert laptop.propose("update_checklist_item", untick, run="r9") == QUEUED
 
 
-def test_rev99_evidence_that_did_not_know_of_the_rejection_is_none(laptop: Reviewer, phone: Reviewer) -> None:
+def test_rev99_evidence_that_did_not_know_of_the_rejection_is_not_evidence(laptop: Reviewer, phone: Reviewer) -> None:
     """REV-99, SOV-9: the phone's note is new here, and its wall clock is ahead; its author had not seen the verdict."""
     laptop.add_task(items=("Flour",))
     laptop.tick("t1-i0")

@@ -12,7 +12,7 @@ COLUMNS = ("id", "serialized", "stamps", "clock")
 
 
 def damage(device: Reviewer, column: str) -> None:
-    """Bytes that are no text in one cell of the only decision."""
+    """Bytes that are not text in one cell of the only decision."""
     with apsw.Connection(str(device.agents.file)) as connection:
         connection.execute(f"update agent_entities set {column} = cast(x'ff00' as text) where type = 'changeDecision'")
         assert connection.changes() == 1

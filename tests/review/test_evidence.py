@@ -104,7 +104,7 @@ def test_sov13_what_was_written_beside_the_tick_is_proposed_with_a_mark(
         ("t1", "not found"),
     ],
 )
-def test_sov14_what_is_no_evidence_at_all(laptop: Reviewer, cited: str, said: str) -> None:
+def test_sov14_what_is_not_evidence_at_all(laptop: Reviewer, cited: str, said: str) -> None:
     """SOV-14: in both modes. An agent that signs with the user's name wrote with its own precedence."""
     laptop.add_task(items=("Flour",))
     laptop.add_task("t2")

@@ -13,7 +13,7 @@ REASON = "The 22:30 note says it is not done"
     ("case", "checked_by", "is_checked", "proposed", "reason", "allowed"),
     [
         ("S0-36, SOV-2: set by the user, no reason", "user", True, False, None, False),
-        ("S0-04, S0-48: set by the user, with a reason, is no hard block", "user", True, False, REASON, True),
+        ("S0-04, S0-48: set by the user, with a reason, is not a hard block", "user", True, False, REASON, True),
         ("S0-38, SOV-4: set by the agent", "agent", True, False, None, True),
         ("S0-38: set by the agent, the other way", "agent", False, True, None, True),
         ("S0-40, SOV-3: a record without provenance", None, True, False, None, False),

@@ -1,5 +1,5 @@
 """Verdicts where something is in the way: sets that have not arrived or were removed, words that cross, ids and
-times that are none, and rows of other hands."""
+times that are not valid, and rows of other hands."""
 
 from typing import Any
 
@@ -179,7 +179,7 @@ def test_rev53_a_saga_that_another_process_closed_writes_no_decision(laptop: Rev
     assert [decision.verdict for decision in laptop.decisions()] == ["confirmed"]
 
 
-def test_rev104_an_item_under_the_id_of_another_place_is_none(laptop: Reviewer) -> None:
+def test_rev104_an_item_under_the_id_of_another_place_is_not_valid(laptop: Reviewer) -> None:
     """REV-104: as an equal proposal it would keep the decision on a good item from being written."""
     laptop.add_task()
     good = one(laptop, "update_task_estimate", {"minutes": 60})
@@ -402,7 +402,7 @@ def test_s1_37_a_reason_that_cannot_be_kept_changes_nothing(laptop: Reviewer, re
 
 
 @pytest.mark.parametrize("minutes", [0, -1, 1441, 2**70, "\ud800", "x" * 200_000, None, [60], {"a": 1}, float("inf")])
-def test_rev46_an_edit_that_is_none_leaves_the_item_as_it_was(laptop: Reviewer, minutes: Any) -> None:
+def test_rev46_an_edit_that_is_not_valid_leaves_the_item_as_it_was(laptop: Reviewer, minutes: Any) -> None:
     """REV-46, REV-49."""
     laptop.add_task()
     ident = one(laptop, "update_task_estimate", {"minutes": 60})
@@ -419,7 +419,7 @@ NO_IDS = ["", ".", "x", "x.0", "{set}", "{set}.99", "{set}.-1", "{set}.00", "\ud
 
 @pytest.mark.parametrize("ident", NO_IDS)
 @pytest.mark.parametrize("verb", ["confirm", "reject", "undo", "keep", "dismiss", "confirm_all", "confirm_selected"])
-def test_rev47_ids_that_are_none(laptop: Reviewer, verb: str, ident: str) -> None:
+def test_rev47_ids_that_are_not_valid(laptop: Reviewer, verb: str, ident: str) -> None:
     """REV-47: a clear word, and nothing changes."""
     laptop.add_task()
     item = one(laptop, "update_task_estimate", {"minutes": 60})

@@ -42,7 +42,7 @@ def test_s1_50_ticks_crosses_arguments_and_reasons(laptop: Reviewer) -> None:
     assert recent(laptop, "tom") == []
 
 
-def test_s1_55_expired_is_no_decision_and_deferred_is_none_yet(laptop: Reviewer) -> None:
+def test_s1_55_expired_is_not_a_decision_and_deferred_is_not_one_yet(laptop: Reviewer) -> None:
     """S1-55, REV-407."""
     laptop.add_task()
     laptop.propose("set_task_title", {"title": "Rye bread"})

@@ -205,7 +205,7 @@ def test_rev38_check_notices_an_index_that_is_wrong(laptop: Reviewer, lie: str) 
 
 
 def test_rev38_an_index_that_is_behind_is_not_reported_as_wrong(laptop: Reviewer) -> None:
-    """REV-38: what the next list puts right is no fault."""
+    """REV-38: what the next list puts right is not a fault."""
     milk, _ = two_items(laptop)
     rows(laptop)
     laptop.verdicts.confirm(milk, laptop.later())

@@ -85,7 +85,7 @@ def test_rev7_a_label_is_one_register_with_the_users_precedence(laptop: Reviewer
         ({"labels": [{"id": "t1", "confidence": "high"}]}, "label t1: not found"),
     ],
 )
-def test_rev142_a_label_that_is_none(laptop: Reviewer, args: dict[str, Any], said: str) -> None:
+def test_rev142_a_label_that_is_not_one(laptop: Reviewer, args: dict[str, Any], said: str) -> None:
     """REV-142, REV-16."""
     laptop.add_task()
     assert said in laptop.propose("assign_task_labels", args)

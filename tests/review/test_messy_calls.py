@@ -105,7 +105,7 @@ def test_rev_d14_languages_that_are_on_it(code: str) -> None:
 
 
 @pytest.mark.parametrize("filler", ["\u200b", "\u2060", "\u3164", "\u2800", "\ufeff", "\u00ad", " \n", "\U000e0041"])
-def test_rev_d15_a_reason_of_invisible_characters_is_none(laptop: Reviewer, filler: str) -> None:
+def test_rev_d15_a_reason_of_invisible_characters_is_not_a_reason(laptop: Reviewer, filler: str) -> None:
     """SOV-2"""
     laptop.add_task(items=("Flour",))
     laptop.tick("t1-i0")

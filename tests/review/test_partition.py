@@ -57,7 +57,7 @@ def test_rev31_verdicts_on_different_items_are_all_kept(laptop: Reviewer, phone:
 def test_rev54_confirmed_on_both_is_one_effect(
     laptop: Reviewer, phone: Reviewer, tool: str, args: dict[str, Any]
 ) -> None:
-    """REV-54, S1-70: and it is no contest."""
+    """REV-54, S1-70: and it is not a contest."""
     [ident] = on_both(laptop, phone, tool, args)
     assert laptop.verdicts.confirm(ident, laptop.later()).result == "applied"
     assert phone.verdicts.confirm(ident, phone.later(5000)).result == "applied"

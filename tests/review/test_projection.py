@@ -34,7 +34,7 @@ def one(*decisions: ChangeDecision, now: int = START + 2000) -> tuple[str, bool,
     return state.status, state.contested, state.expired
 
 
-def test_rev31_what_is_no_time_is_as_early_as_can_be() -> None:
+def test_rev31_what_is_not_a_time_is_as_early_as_can_be() -> None:
     """Of two times until when an item waits, one that cannot be read is never the later one; and a set that does not
     say when it was made expires when it would if it had been made at the beginning of time."""
     unreadable, early = decision("a", "deferred", until="soon"), decision("b", "deferred", until=iso(1))

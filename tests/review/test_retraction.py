@@ -97,7 +97,7 @@ def test_rev323_what_is_proposed_again_in_the_same_wake_stays(laptop: Reviewer) 
     assert laptop.decisions() == []
 
 
-def test_rev77_a_confirmation_elsewhere_wins_and_is_no_contest(laptop: Reviewer, phone: Reviewer) -> None:
+def test_rev77_a_confirmation_elsewhere_wins_and_is_not_a_contest(laptop: Reviewer, phone: Reviewer) -> None:
     """REV-77."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})

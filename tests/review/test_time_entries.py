@@ -127,7 +127,7 @@ def test_rev16_what_is_not_a_time_entry_of_the_task_is_refused(baker: Reviewer, 
         assert said in baker.propose(tool, {name: entry_id, "summary": "x"})
 
 
-def test_rev95_the_text_of_an_agent_is_no_evidence(baker: Reviewer) -> None:
+def test_rev95_the_text_of_an_agent_is_not_evidence(baker: Reviewer) -> None:
     """REV-95, SOV-14: neither of an entry that it proposed, nor of one that it reworded."""
     with baker.journal.reading() as reader:
         assert evidence.unfit(reader, "t1", ["e1"]) is None

@@ -100,7 +100,7 @@ def test_rev140_an_estimate_in_whatever_form(given_minutes: Any) -> None:
 
 
 @pytest.mark.parametrize("given_minutes", [0, 1441, -1, "soon", True, None, "nan", "inf", [60]])
-def test_rev3_estimates_that_are_none(given_minutes: Any) -> None:
+def test_rev3_estimates_that_are_not_valid(given_minutes: Any) -> None:
     """REV-3, REV-302."""
     assert "minutes" in refused("update_task_estimate", {"minutes": given_minutes})
 
@@ -183,7 +183,7 @@ def test_rev4_arguments_that_were_encoded_twice_or_wrapped(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"title": "x"', "[1]", "null", "title=x", '"x"', "[" * 100_000, "x" * 100_001])
-def test_rev4_arguments_that_are_no_object(text: str) -> None:
+def test_rev4_arguments_that_are_not_an_object(text: str) -> None:
     """REV-4."""
     assert refused("set_task_title", text)
 

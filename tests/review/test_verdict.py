@@ -316,7 +316,7 @@ def test_rev46_edit_then_confirm(laptop: Reviewer) -> None:
     assert laptop.page().task.estimate == 90
 
 
-def test_rev46_an_edit_that_changes_nothing_is_none(laptop: Reviewer) -> None:
+def test_rev46_an_edit_that_changes_nothing_is_not_an_edit(laptop: Reviewer) -> None:
     """REV-46."""
     laptop.add_task()
     ident = proposed(laptop, "update_task_estimate", {"minutes": 60})

@@ -21,7 +21,7 @@ from tests.support.relay_falsehood import FALSEHOODS
 from tests.support.relay_world import LIES, World
 
 from lottisync.relay import publishing, recording
-from lottisync.relay.event import Refused
+from lottisync.relay.event import PassedOver
 from lottisync.relay.header import Kind, parts_of
 from lottisync.relay.participant import Participant
 
@@ -141,7 +141,7 @@ def _count(world: World, made: RelaySchedule) -> None:
     world.count["steps"] = len(names)
     world.count["writes"] = len(world.written)
     world.count["relay losses"] = sum(name in LOSSES for name in names)
-    world.count["refused"] = sum(len(visitor.happened(Refused)) for visitor in world.visitors)
+    world.count["refused"] = sum(len(visitor.happened(PassedOver)) for visitor in world.visitors)
     world.count["frames"] = sum(parts_of(data).header.kind is Kind.FRAME for data in world.relay.everything)
     world.count["newcomers"] = int(made.newcomer)
 

@@ -419,7 +419,7 @@ def _step(chance: random.Random, name: str, entities: int, stores: tuple[str, ..
             )
         case "lie":
             return Lie(chance.choice(LIES), chance.randrange(1_000))
-    raise ValueError(f"{name!r} is no step")
+    raise ValueError(f"{name!r} is not a step")
 
 
 LIAR = 2

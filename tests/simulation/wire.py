@@ -109,10 +109,10 @@ class Wire:
             if not frame:
                 return
             end.said += messages
-            told = self._tell(self, end.device, messages, frame)
-            if told != frame:  # a liar, too, packs what follows by what it has said, and not by the truth
-                session._dictionary = dictionary_after(told[HEADER_BYTES + 1 :], before)
-            self.ends[1 - side].arriving.append(told)
+            sent = self._tell(self, end.device, messages, frame)
+            if sent != frame:  # a liar, too, packs what follows by what it has said, and not by the truth
+                session._dictionary = dictionary_after(sent[HEADER_BYTES + 1 :], before)
+            self.ends[1 - side].arriving.append(sent)
 
     def _look_at(self, side: int) -> None:
         """What has happened at a side; raises what ended it."""

@@ -36,7 +36,7 @@ def apart(folder: Path) -> tuple[Store, Store]:
 
 
 def test_different_values_are_listed_with_who_wrote_them(tmp_path: Path) -> None:
-    """STORE-17: equal values are no conflict, and the one that is shown comes first."""
+    """STORE-17: equal values are not a conflict, and the one that is shown comes first."""
     a, b = apart(tmp_path)
     [found] = listed(a)
     assert listed(b) == [found]

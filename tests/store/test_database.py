@@ -115,7 +115,7 @@ def test_a_file_of_a_newer_format(tmp_path: Path) -> None:
     assert "newer lottisync" in problem.message
 
 
-def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database(tmp_path: Path) -> None:
     """STORE-2"""
     file = tmp_path / "journal.sqlite"
     file.write_text("Dear diary, " * 100)

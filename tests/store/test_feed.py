@@ -74,7 +74,7 @@ def test_the_cursor_never_goes_back(tmp_path: Path) -> None:
     assert ids(feed) == []
 
 
-def test_a_join_that_changes_nothing_is_no_change(tmp_path: Path) -> None:
+def test_a_join_that_changes_nothing_is_not_a_change(tmp_path: Path) -> None:
     a, b = new_store(tmp_path, 1), new_store(tmp_path, 2)
     with a.transaction(NOON, HIGH) as tx:
         tx.put("t", "task", {"title": "x"})

@@ -13,7 +13,7 @@ from tests.support.stores import NOON, lacking, new_store, true_digest
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import HIGH
 from lottisync.entities.version import open_foreign
-from lottisync.store.fingerprint import BYTES, DEPTH, FAN, FEW, Fingerprints, Node, checked, differing, digits
+from lottisync.store.fingerprint import BYTES, DEPTH, FAN, FEW, Fingerprints, Subtree, checked, differing, digits
 from lottisync.store.forgetting import entity_key
 from lottisync.store.store import Store
 
@@ -147,7 +147,7 @@ def test_mend_1_a_mark_that_hides_a_row_is_seen_through(tmp_path: Path) -> None:
         assert Fingerprints(reader).damaged == ["t3"]
 
 
-def test_mend_1_what_is_no_text_any_more_is_looked_at(tmp_path: Path) -> None:
+def test_mend_1_what_is_not_text_any_more_is_looked_at(tmp_path: Path) -> None:
     a, b = filled(tmp_path, 1, 5), new_store(tmp_path, 2)
     copy(a, b)
     sqlite.connection(b).execute(
@@ -175,17 +175,17 @@ def test_mend_1_the_way_to_an_entity_is_its_key(entity_id: str) -> None:
 @pytest.mark.parametrize(
     ("node", "why"),
     [
-        (Node(bytes(DEPTH + 1), None, []), "a prefix"),
-        (Node(b"\x20", None, []), "a prefix"),
-        (Node(b"", None, None), "either"),
-        (Node(b"", [bytes(BYTES)] * FAN, []), "either"),
-        (Node(b"", [bytes(BYTES)] * (FAN - 1), None), "fingerprints"),
-        (Node(b"", [bytes(BYTES - 1)] * FAN, None), "fingerprints"),
-        (Node(bytes(DEPTH), [bytes(BYTES)] * FAN, None), "fingerprints"),
-        (Node(b"", None, [("t1", b"1234567")]), "its hash"),
+        (Subtree(bytes(DEPTH + 1), None, []), "a prefix"),
+        (Subtree(b"\x20", None, []), "a prefix"),
+        (Subtree(b"", None, None), "either"),
+        (Subtree(b"", [bytes(BYTES)] * FAN, []), "either"),
+        (Subtree(b"", [bytes(BYTES)] * (FAN - 1), None), "fingerprints"),
+        (Subtree(b"", [bytes(BYTES - 1)] * FAN, None), "fingerprints"),
+        (Subtree(bytes(DEPTH), [bytes(BYTES)] * FAN, None), "fingerprints"),
+        (Subtree(b"", None, [("t1", b"1234567")]), "its hash"),
     ],
 )
-def test_mend_3_a_node_that_is_none_is_refused(tmp_path: Path, node: Node, why: str) -> None:
+def test_mend_3_a_node_that_is_not_valid_is_refused(tmp_path: Path, node: Subtree, why: str) -> None:
     with new_store(tmp_path).reading() as reader, pytest.raises(ValueError, match=why):
         differing(Fingerprints(reader), [node])
 
@@ -196,7 +196,7 @@ def test_mend_3_a_peer_that_lies_is_answered_no_more_often_than_the_tree_is_deep
         tree = Fingerprints(reader)
         prefix, turns = b"", 0
         while True:
-            answers, _ = differing(tree, [checked(Node(prefix, [b"\xff" * BYTES] * FAN, None))])
+            answers, _ = differing(tree, [checked(Subtree(prefix, [b"\xff" * BYTES] * FAN, None))])
             turns += 1
             assert len(answers) == FAN
             prefix = answers[-1].prefix

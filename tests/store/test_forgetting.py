@@ -25,7 +25,7 @@ from lottisync.entities.identifier import made_once, time_ordered
 from lottisync.entities.version import Damaged, open_foreign
 from lottisync.store import chain, forgetting, lookups
 from lottisync.store.check import broken_invariants
-from lottisync.store.forgetting import Keys
+from lottisync.store.forgetting import KeySet
 from lottisync.store.store import Store
 
 DAY = 24 * 3_600_000
@@ -82,7 +82,7 @@ def round_to(sender: Store, receiver: Store, now: int = LATER) -> tuple[int, int
     assert send_chains(sender, receiver, now=now) is None
     versions, known, _ = lacking(sender, receiver)
     with sender.reading() as reader:
-        held = Keys(forgetting.keys(reader))
+        held = KeySet(forgetting.keys(reader))
     with receiver.transaction(now, HIGH) as tx:
         absent = ours if sender_behind else None
         tx.apply([(version, open_foreign(version)) for version in versions], revive_absent=absent)
@@ -513,9 +513,9 @@ def test_forget_8_a_version_in_quarantine_goes_like_a_row(tmp_path: Path) -> Non
         tx.apply([(version, open_foreign(version))])
         tx.adopt({A: 1})
     with a.transaction(NOON, HIGH) as tx:
-        assert forgetting.reconcile(tx, Keys(forgetting.keys(tx)), {A: 1}, {A: 1}) == (0, 0)
-        assert forgetting.reconcile(tx, Keys(b""), {}, {A: 1}) == (0, 0)
-        assert forgetting.reconcile(tx, Keys(b""), {A: 1}, {A: 1}) == (1, 0)
+        assert forgetting.reconcile(tx, KeySet(forgetting.keys(tx)), {A: 1}, {A: 1}) == (0, 0)
+        assert forgetting.reconcile(tx, KeySet(b""), {}, {A: 1}) == (0, 0)
+        assert forgetting.reconcile(tx, KeySet(b""), {A: 1}, {A: 1}) == (1, 0)
     assert digest_of(a) == bytes(32)
     assert faults(a) == []
 
@@ -556,14 +556,14 @@ def test_forget_9_a_revived_tombstone_stays_one(pair: tuple[Store, Store]) -> No
 @given(st.sets(st.integers(0, 500)))
 def test_forget_8_keys_name_what_is_held(numbers: set[int]) -> None:
     held = sorted(forgetting.entity_key(f"t{number}") for number in numbers)
-    found = Keys(b"".join(held))
+    found = KeySet(b"".join(held))
     assert {number for number in range(501) if f"t{number}" in found} == numbers
 
 
 @pytest.mark.parametrize("data", [b"1234567", b"22222222" + b"11111111", b"11111111" * 2])
-def test_forget_22_keys_that_are_none_are_refused(data: bytes) -> None:
+def test_forget_22_keys_that_are_not_valid_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match="keys of entities"):
-        Keys(data)
+        KeySet(data)
 
 
 def test_forget_22_the_keys_of_a_store_are_in_order(tmp_path: Path) -> None:

@@ -82,7 +82,9 @@ def test_store_421_a_store_that_names_no_host_as_its_own_finds_it_again(how: str
 
 
 @pytest.mark.parametrize("how", ["cast(x'FF00' as text)", "'zz'"])
-def test_store_423_a_parent_that_is_no_host_is_taken_from_a_host_that_is_no_branch(how: str, tmp_path: Path) -> None:
+def test_store_423_a_parent_that_is_not_a_host_is_taken_from_a_host_that_is_not_a_branch(
+    how: str, tmp_path: Path
+) -> None:
     """`check` failed, and named itself as what helps."""
     a = new_store(tmp_path, 1)
     with a.transaction(NOON, HIGH) as tx:

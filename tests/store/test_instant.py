@@ -60,7 +60,7 @@ def test_any_offset_is_read(text: str) -> None:
         "9999-12-31T23:59:59-01:00",
     ],
 )
-def test_what_is_no_instant(text: str) -> None:
+def test_what_is_not_an_instant(text: str) -> None:
     """ENT-14"""
     with pytest.raises(ValueError, match=r"."):
         millis(text)

@@ -69,7 +69,7 @@ def test_a_type_that_changed_changes_nothing(tmp_path: Path) -> None:
     assert dump(store)["rows"] == before
 
 
-def test_joining_is_no_write(tmp_path: Path) -> None:
+def test_joining_is_not_a_write(tmp_path: Path) -> None:
     """MERGE-3: no counter, no knowledge; and the same again changes nothing at all."""
     one, two = new_store(tmp_path, 1), new_store(tmp_path, 2)
     put(one, "t1", title="x")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from lottisync.entities.entity import HIGH
 from lottisync.entities.version import BadVersion, open_foreign
 from lottisync.store import mending
-from lottisync.store.fingerprint import Fingerprints, Node, differing
+from lottisync.store.fingerprint import Fingerprints, Subtree, differing
 from lottisync.store.store import Store
 
 
@@ -31,7 +31,7 @@ def compare(a: Fingerprints, b: Fingerprints) -> RangeComparison:
     return RangeComparison(found, messages, size)
 
 
-def weight(node: Node) -> int:
+def weight(node: Subtree) -> int:
     """Bytes of a node: prefix, fingerprints, ids with their hashes, and a byte for each thing's length."""
     return (
         1

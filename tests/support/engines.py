@@ -14,7 +14,7 @@ from lottisync.device.peers import remember_address, remember_introduction
 from lottisync.identity.announcement import announcement, announcement_secret
 from lottisync.identity.pairing_message import Introduction
 from lottisync.net.address import Address
-from lottisync.net.discovery import Found
+from lottisync.net.discovery import DiscoveredService
 from lottisync.net.listener import Listen
 from lottisync.store.check import broken_invariants
 from lottisync.sync.duplicate_key import LIVING_SECONDS
@@ -87,7 +87,7 @@ def introduce(member: Member, other: Member, port: int) -> None:
 def announced(engine: Engine, by: Member, port: int) -> None:
     """Tell an engine, as mDNS would, that another device is at a port."""
     secret = engine.meeting._seen.secrets.setdefault(by.device, b"a test's secret.")
-    engine.meeting._found(Found(announcement(secret, port.to_bytes(8)), "sync", (Address(HERE, port),)))
+    engine.meeting._found(DiscoveredService(announcement(secret, port.to_bytes(8)), "sync", (Address(HERE, port),)))
 
 
 def exchange_secrets(a: Member, b: Member) -> None:

@@ -33,7 +33,7 @@ Liar = Callable[[Visitor, Name, random.Random], Said]
 
 def _boast(visitor: Visitor, name: Name, chance: random.Random) -> Said:
     """It knows writes that nobody has made, has seen logs that go on for ever, has refused what others
-    said, and holds an epoch that is none."""
+    said, and holds an epoch that does not exist."""
     stores = {}
     for store in visitor.member.stores:
         head = _head(visitor.member, store, whole=True)

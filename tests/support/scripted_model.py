@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from lottisync.agents.model import Message, Request, TokenUsage, ToolCall, ToolMessage, ToolSchema, Turn
+from lottisync.agents.model import Message, ModelRequest, TokenUsage, ToolCall, ToolMessage, ToolSchema, Turn
 
 Answer = Turn | BaseException
 Step = Answer | Callable[[Sequence[Message]], Answer]
@@ -39,8 +39,8 @@ class ScriptedModel:
         self.asked: list[list[Message]] = []
         self.offered: list[ToolSchema] = []
 
-    def request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Request:
-        return Request("http://127.0.0.1/v1", msgspec.json.encode([messages, tools]))
+    def request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> ModelRequest:
+        return ModelRequest("http://127.0.0.1/v1", msgspec.json.encode([messages, tools]))
 
     async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Turn:
         self.asked.append(copy.copy(list(messages)))

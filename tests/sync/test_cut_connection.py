@@ -163,7 +163,7 @@ async def test_sync_30_a_damaged_clock_does_not_keep_back_all_the_rest(members: 
     ],
 )
 async def test_mend_26_a_damaged_row_is_not_sent_and_all_the_rest_is(members: list[Member], damage: str) -> None:
-    """MEND-26, MEND-231, REL-D7. It would count as sound there. Bytes that are no text do not end the connection."""
+    """MEND-26, MEND-231, REL-D7. It would count as sound there. Bytes that are not text do not end the connection."""
     a, b = members
     await meet(a, b)
     for number in range(3):

@@ -15,7 +15,7 @@ from lottisync.entities.entity import HIGH
 from lottisync.problem import Problem
 from lottisync.store.doorbell import Bell
 from lottisync.sync.engine import Engine
-from lottisync.sync.verification_request import State, ask, requests
+from lottisync.sync.verification_request import VerificationState, ask, requests
 
 pytestmark = pytest.mark.anyio
 
@@ -135,7 +135,7 @@ async def test_sync_884_a_store_that_is_left_out_is_not_shown_as_one_that_a_devi
                     await until(
                         lambda asker=asker: (
                             [one.state for one in requests(asker.stores["space"])]  # type: ignore[misc]
-                            == [State.LEFT_OUT]
+                            == [VerificationState.LEFT_OUT]
                         ),
                         "what was asked for ends",
                     )

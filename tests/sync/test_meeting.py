@@ -227,7 +227,7 @@ async def test_meet_314_the_address_of_a_connection_goes_with_it(three: list[Mem
         assert await away(first, b) == "stopped"
 
 
-async def test_meet_430_another_device_at_the_address_after_a_goodbye_is_no_refusal(three: list[Member]) -> None:
+async def test_meet_430_another_device_at_the_address_after_a_goodbye_is_not_a_refusal(three: list[Member]) -> None:
     """MEET-430: another device has the address now."""
     a, b, c = three
     port = free_port()

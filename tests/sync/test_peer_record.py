@@ -94,7 +94,7 @@ def test_caus_670_how_far_a_clock_is_is_written_down_without_a_write_for_each_pi
     assert kept() == first
     member.now += 2 * KEPT_MS
     heard(2)
-    assert kept() == first, "a clock that is right is no news"
+    assert kept() == first, "a clock that is right is not news"
     turned = heard(far)
     assert kept() == turned
     member.now += KEPT_MS - 1

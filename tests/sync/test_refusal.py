@@ -31,7 +31,7 @@ def test_sync_881_a_device_that_invents_codes_makes_one_kind_of_them() -> None:
     assert [(each.kind, each.times) for each in found] == [("other", 1_000)]
 
 
-def test_sync_880_what_refuses_nothing_is_no_refusal() -> None:
+def test_sync_880_what_refuses_nothing_is_not_a_refusal() -> None:
     """A goodbye, a newer connection, silence, a full disk there."""
     assert {kind_of(code) for code in ("goodbye", "duplicate-connection", "timeout", "stuck", "failed")} == {None}
     assert [kind_of(code) for code in ("bad-entity", "version")] == ["bad-entity", "version"]

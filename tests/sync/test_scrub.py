@@ -99,7 +99,7 @@ async def test_store_28_it_keeps_still_while_a_round_comes_in(tmp_path: Path) ->
         tasks.cancel_scope.cancel()
 
 
-async def test_store_660_an_id_that_is_no_text_ends_no_pass(tmp_path: Path) -> None:
+async def test_store_660_an_id_that_is_not_text_ends_no_pass(tmp_path: Path) -> None:
     """STORE-660, STORE-101, REL-D7: the sum at the end of a pass read every id as text, and the daemon ended."""
     store = filled(tmp_path, 3)
     sqlite.connection(store).execute(

@@ -17,7 +17,7 @@ from lottisync.protocol import message as m
 from lottisync.store import forgetting
 from lottisync.store.check import broken_invariants
 from lottisync.store.doorbell import Bell
-from lottisync.sync.verification_request import State, ask, requests
+from lottisync.sync.verification_request import VerificationState, ask, requests
 
 pytestmark = pytest.mark.anyio
 RECIPES = schema("recipe-book", [EntityType("recipe", owner="book")])
@@ -139,7 +139,7 @@ async def test_mend_29_to_compare_a_store_that_the_peer_lacks_ends_at_once(pair:
                 ask(a.stores["space"], "verify-soup", [(b.device, name) for name in ("journal", "recipe-book")], a.now)
                 await until(lambda: not any(one.open for one in requests(a.stores["space"])), "both requests end")
                 found = {one.store: one.state for one in requests(a.stores["space"])}
-    assert found == {"journal": State.EQUAL, "recipe-book": State.NOT_SHARED}
+    assert found == {"journal": VerificationState.EQUAL, "recipe-book": VerificationState.NOT_SHARED}
 
 
 async def test_forget_11_no_device_waits_for_one_that_does_not_have_the_store(pair: list[Member]) -> None:

@@ -23,7 +23,7 @@ from lottisync.sync.event import Diverged
 from lottisync.sync.exchange import Exchange
 from lottisync.sync.local_state import own_summary
 from lottisync.sync.range_comparison import RangeComparison
-from lottisync.sync.verification_request import Request, State, ask, requests, withdraw
+from lottisync.sync.verification_request import VerificationRequest, VerificationState, ask, requests, withdraw
 
 pytestmark = pytest.mark.anyio
 STORES = ("space", "journal", "agent")
@@ -45,7 +45,7 @@ def sql(member: Member, text: str) -> None:
         sqlite.connection(store).execute(text).fetchall()
 
 
-def outcome(member: Member, bell: str) -> dict[str, Request]:
+def outcome(member: Member, bell: str) -> dict[str, VerificationRequest]:
     return {request.store: request for request in requests(member.stores["space"], bell)}
 
 
@@ -78,9 +78,9 @@ async def test_mend_9_what_is_asked_for_is_compared_and_what_differs_is_mended(m
             await until(lambda: settled(a, bell), "the comparison")
             found = outcome(a, bell)
         assert {store: (request.state, request.mended) for store, request in found.items()} == {
-            "space": (State.EQUAL, 0),
-            "journal": (State.EQUAL, 2),
-            "agent": (State.EQUAL, 0),
+            "space": (VerificationState.EQUAL, 0),
+            "journal": (VerificationState.EQUAL, 2),
+            "agent": (VerificationState.EQUAL, 0),
         }
         assert found["journal"].done == found["journal"].total == 20
         assert (a.title("t3"), b.title("t5")) == ("Milk 3", "Milk 5")
@@ -100,7 +100,7 @@ async def test_mend_9_whatever_was_done_to_a_row_and_whichever_side_asks(
         with listening(me) as bell:
             ask(me.stores["space"], bell, [(other.device, "journal")], me.now)
             await until(lambda: settled(me, bell), "the comparison")
-            assert outcome(me, bell)["journal"].state is State.EQUAL
+            assert outcome(me, bell)["journal"].state is VerificationState.EQUAL
         assert a.title("t3") == "Milk 3"
         assert in_step(a, b)
         assert faults(a, b) == []
@@ -126,7 +126,7 @@ async def test_mend_9_what_no_peer_can_tell_is_put_right_where_it_was_asked_for(
         with listening(a) as bell:
             ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
             await until(lambda: settled(a, bell), "the comparison")
-            assert outcome(a, bell)["journal"].state is State.EQUAL
+            assert outcome(a, bell)["journal"].state is VerificationState.EQUAL
         assert faults(a, b) == []
 
 
@@ -140,7 +140,7 @@ async def test_mend_41_what_both_have_damaged_is_said_and_what_is_beside_it_is_m
         with listening(a) as bell:
             ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
             await until(lambda: settled(a, bell), "the comparison")
-            assert outcome(a, bell)["journal"].state is State.DIFFERS
+            assert outcome(a, bell)["journal"].state is VerificationState.DIFFERS
         assert b.title("t5") == "Milk 5"
         assert all("t3" in fault or "the digest" in fault for fault in faults(a, b))
         with a.stores["journal"].transaction(a.now, HIGH) as tx:
@@ -191,12 +191,12 @@ async def test_mend_10_a_request_waits_for_the_device_and_ends_with_its_program(
         assert not doorbell.listening(a.folder / "bells", killed)
         with listening(a) as bell:
             await until(lambda: [request.bell for request in requests(space)] == [bell], "the dead one's end")
-            assert requests(space)[0].state is State.ASKED
+            assert requests(space)[0].state is VerificationState.ASKED
             second = engine_of(b)
             async with running(second):
                 introduce(a, b, second.port)
                 await until(lambda: settled(a, bell), "the comparison")
-                assert outcome(a, bell)["journal"].state is State.EQUAL
+                assert outcome(a, bell)["journal"].state is VerificationState.EQUAL
             withdraw(space, [bell], a.now)
             assert requests(space) == []
 
@@ -210,10 +210,10 @@ async def test_mend_10_a_connection_that_breaks_leaves_the_request_to_the_next_o
         monkeypatch.setattr(connection.conversation, "verify", lambda name: None)  # nothing ever comes of it
         with listening(a) as bell:
             ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
-            await until(lambda: outcome(a, bell)["journal"].state is State.COMPARING)
+            await until(lambda: outcome(a, bell)["journal"].state is VerificationState.COMPARING)
             connection.close("goodbye", "cut")
             await until(lambda: settled(a, bell), "the comparison on the next connection")
-            assert outcome(a, bell)["journal"].state is State.EQUAL
+            assert outcome(a, bell)["journal"].state is VerificationState.EQUAL
 
 
 async def test_mend_11_stores_that_do_not_know_the_same_wait_until_they_do(members: list[Member]) -> None:
@@ -227,10 +227,10 @@ async def test_mend_11_stores_that_do_not_know_the_same_wait_until_they_do(membe
         a.put("t0", "Oat milk")
         with listening(a) as bell:
             ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
-            await until(lambda: outcome(a, bell)["journal"].state is State.WAITING)
+            await until(lambda: outcome(a, bell)["journal"].state is VerificationState.WAITING)
             held_back()
             await until(lambda: settled(a, bell), "the comparison")
-            assert outcome(a, bell)["journal"].state is State.EQUAL
+            assert outcome(a, bell)["journal"].state is VerificationState.EQUAL
         assert b.title("t0") == "Oat milk"
 
 
@@ -310,7 +310,7 @@ async def test_mend_11_stores_that_are_written_to_all_the_time_are_not_compared_
         with listening(a) as bell:
             ask(a.stores["space"], bell, [(b.device, "journal")], a.now)
             await until(lambda: settled(a, bell))
-            assert outcome(a, bell)["journal"].state is State.UNSETTLED
+            assert outcome(a, bell)["journal"].state is VerificationState.UNSETTLED
     assert tries == verification.TRIES
 
 

@@ -41,7 +41,7 @@ def test_what_a_test_carries_is_a_citation(tmp_path: Path, text: str) -> None:
         f'def test_x() -> None:\n    """Why."""\n\n\n# {ID}\n',
     ],
 )
-def test_what_no_test_carries_and_what_is_a_sample_is_no_citation(tmp_path: Path, text: str) -> None:
+def test_what_no_test_carries_and_what_is_a_sample_is_not_a_citation(tmp_path: Path, text: str) -> None:
     assert not cites(tmp_path, text)
 
 

@@ -141,7 +141,7 @@ def test_web_61_a_cookie_of_one_entrance_is_worth_nothing_at_the_other(phone: Ph
         assert near.get("/inbox", headers={"cookie": f"{name}={cookie}"}).status_code == 401
 
 
-def test_web_62_the_cookie_goes_by_https_alone_and_is_no_scripts(phone: Phone) -> None:
+def test_web_62_the_cookie_goes_by_https_alone_and_is_not_a_scripts(phone: Phone) -> None:
     code = phone.visitor.browsers.offer().code
     answer = phone.client.post("/enter", data={"token": code, "name": "phone"}, headers=OWN)
     cookie = answer.headers["set-cookie"]

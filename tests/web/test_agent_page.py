@@ -84,7 +84,7 @@ def test_web_340_a_page_shows_what_an_agent_did_and_what_it_cost(visitor: Visito
     ],
 )
 def test_web_879_what_a_call_was_given_is_shown_by_its_letters(sent: str, shown: str) -> None:
-    """WEB-879: as it is, where it is no JSON, or no text."""
+    """WEB-879: as it is, where it is not JSON, or not text."""
     assert spelled(sent) == shown
 
 

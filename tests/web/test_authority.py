@@ -78,7 +78,7 @@ def test_ent_570_certificates_are_signed_with_a_clock_at_its_limits(tmp_path: Pa
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", None])
-def test_web_69_what_is_no_certificate_is_said(tmp_path: Path, content: bytes | None) -> None:
+def test_web_69_what_is_not_a_certificate_is_said(tmp_path: Path, content: bytes | None) -> None:
     file = tmp_path / "own.pem"
     if content is not None:
         file.write_bytes(content)

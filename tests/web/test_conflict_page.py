@@ -159,7 +159,8 @@ SETTINGS: tuple[tuple[str, Any, Any, str, dict[str, str], Any, dict[str, str]], 
     ("categoryId", "a", "b", "text", {"value": ""}, None, {"value": "x" * 401}),
     ("languageCode", "de", "en", "text", {"value": "fr"}, "fr", {"value": "qq"}),
 )
-"""A path, the two values, the field for a third one, what is typed and what is stored, and what is no value of it."""
+"""A path, the two values, the field for a third one, what is typed and what is stored, and what is not a value of
+it."""
 
 
 @pytest.mark.parametrize(("path", "theirs", "mine", "kind", "typed", "stored", "refused"), SETTINGS)
@@ -174,7 +175,7 @@ def test_web_1060_what_is_chosen_or_set_may_be_set_to_a_third_value(
     stored: Any,
     refused: dict[str, str],
 ) -> None:
-    """WEB-1060: without a script, too; what is no value of the field settles nothing, and the reason is said."""
+    """WEB-1060: without a script, too; what is not a value of the field settles nothing, and the reason is said."""
     differ(visitor.home, tmp_path / "other", TASK, {path: theirs}, {path: mine})
     page = visitor.get("/conflicts")
     form = page.partition("Set another one")[2].partition("</form>")[0]

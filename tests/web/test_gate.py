@@ -168,7 +168,7 @@ def test_web_6_the_host_name_stays_and_the_token_does_not(visitor: Visitor, tmp_
     assert other.host == "b" * 20 + ".localhost"
 
 
-def test_web_7_the_cookie_is_no_scripts_and_no_other_sites(visitor: Visitor) -> None:
+def test_web_7_the_cookie_is_not_a_scripts_and_not_another_sites(visitor: Visitor) -> None:
     with visitor.stranger() as stranger:
         answer = stranger.post("/enter", data={"token": visitor.access.door.token}, headers=visitor.own)
     cookie = answer.headers["set-cookie"].lower()

@@ -129,7 +129,7 @@ def test_web_1068_an_empty_page_says_so_once(visitor: Visitor) -> None:
 
 
 def test_web_1505_an_empty_inbox_says_how_many_agents_mind_tasks_and_when_one_woke(visitor: Visitor) -> None:
-    """WEB-1505: one that is ended minds nothing, and what it did is no sign of life."""
+    """WEB-1505: one that is ended minds nothing, and what it did is not a sign of life."""
     assert "1 agent minds a task." in visitor.get("/inbox")
     assert "Last awake" not in visitor.get("/inbox")
     now = visitor.now()

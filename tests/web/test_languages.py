@@ -62,7 +62,7 @@ def test_web_507_what_is_shown_in_another_language_is_decided_as_it_was_shown(vi
     [("Asia/Tokyo", "21:30"), ("America%2FNew_York", "07:30"), ("../../etc/passwd", None), ("x" * 99, None)],
 )
 def test_web_508_times_are_those_of_the_browsers_zone(visitor: Visitor, zone: str, clock: str | None) -> None:
-    """What is no zone is that of this machine."""
+    """What is not a zone is that of this machine."""
     at = 1_764_592_200_000  # 2025-12-01, 12:30 UTC
     held, visitor.now = visitor.now, lambda: at
     visitor.post(f"/tasks/{TASK}", verb="note", value="Now.")

@@ -19,7 +19,7 @@ def test_web_85_a_setting_is_kept_in_the_devices_file(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), [("agents", "perhaps"), ("listen", "nowhere"), ("colour", "red"), ("", "")])
-def test_web_85_what_is_no_setting_changes_nothing(visitor: Visitor, name: str, value: str) -> None:
+def test_web_85_what_is_not_a_setting_changes_nothing(visitor: Visitor, name: str, value: str) -> None:
     visitor.post("/settings", 400, name=name, value=value)
     assert not (visitor.home.path / "config.toml").exists()
 

@@ -194,7 +194,7 @@ NO_REMINDERS = (
 
 
 @pytest.mark.parametrize("value", NO_REMINDERS)
-def test_web_6131_what_is_no_reminder_changes_nothing_and_is_said(visitor: Visitor, value: str) -> None:
+def test_web_6131_what_is_not_a_reminder_changes_nothing_and_is_said(visitor: Visitor, value: str) -> None:
     """WEB-6131, WEB-30"""
     visitor.client.cookies.set("zone", "Asia%2FTokyo", domain=visitor.access.door.host)
     assert "Write a day and a time" in visitor.post(f"/tasks/{TASK}", 400, verb="remind", value=value)
@@ -216,7 +216,7 @@ def test_web_6132_a_task_repeats_and_to_finish_it_makes_the_next(visitor: Visito
 @pytest.mark.parametrize(
     ("every", "value"), [("0", "week"), ("-1", "week"), ("1.5", "day"), ("1000", "day"), ("1", "hour"), ("x", "day")]
 )
-def test_web_6132_what_is_no_rule_changes_nothing_and_is_said(visitor: Visitor, every: str, value: str) -> None:
+def test_web_6132_what_is_not_a_rule_changes_nothing_and_is_said(visitor: Visitor, every: str, value: str) -> None:
     """WEB-6132, WEB-30"""
     assert "A task repeats daily" in visitor.post(f"/tasks/{TASK}", 400, verb="repeat", every=every, value=value)
     assert visitor.task.repeat is None

@@ -14,7 +14,7 @@ from tests.support.household import Member, inline
 from lottisync.relay import setting as settings
 from lottisync.relay import visits
 from lottisync.relay.participant import Participant
-from lottisync.relay.setting import Setting as Address
+from lottisync.relay.setting import RelaySetting as Address
 from lottisync.relay.visits import Visits
 from tools.bench.counting import Counted, Counting, counting
 from tools.bench.figure import Figure

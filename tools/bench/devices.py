@@ -25,7 +25,7 @@ HERE = "127.0.0.1"
 IMPORT = 10_000
 """Entities written in one transaction when a store is filled."""
 
-Told = Callable[[int], None]
+Progress = Callable[[int], None]
 
 
 class Met(NamedTuple):
@@ -51,13 +51,13 @@ class Pair:
         return TaskHome.create(path, name)
 
     @staticmethod
-    def made(folder: Path, count: int, told: Told = lambda done: None) -> "Pair":
+    def made(folder: Path, count: int, progress: Progress = lambda done: None) -> "Pair":
         """With `count` tasks on `a`, and nothing on `b`."""
         folder.mkdir(parents=True)
         pair = Pair(folder)
         for home, other, name in ((pair.a, pair.b, "b"), (pair.b, pair.a, "a")):
             home.members.add(name, other.key.certificate, clock.now())
-        fill(pair.a, range(count), told)
+        fill(pair.a, range(count), progress)
         return pair
 
     def close(self) -> None:
@@ -86,14 +86,14 @@ class Pair:
             with running(_daemon(self.b)) as (second,):
                 yield first, second
 
-    def until_in_step(self, told: Told = lambda done: None) -> float:
+    def until_in_step(self, progress: Progress = lambda done: None) -> float:
         """Wait until both know the same of all stores; when that was (monotonic seconds)."""
         with Watch(self.b) as at_b, Watch(self.a) as at_a:
 
             def arrived() -> bool:
                 """The cheap question first: it is asked at every commit, and takes time on a core from both daemons."""
                 with self.b.journal.reading() as reader:
-                    told(feed(reader))
+                    progress(feed(reader))
                     there = reader.digest()
                 with self.a.journal.reading() as reader:
                     same = reader.digest() == there
@@ -105,12 +105,12 @@ class Pair:
                     at_a.heard(0.0)
             return time.monotonic()
 
-    def meet(self, told: Told = lambda done: None) -> Met:
+    def meet(self, progress: Progress = lambda done: None) -> Met:
         """Run both daemons until they are in step."""
         with self.daemons() as both:
             both[1].event("connected")
             started, used = time.monotonic(), _processor(both)
-            took = self.until_in_step(told) - started
+            took = self.until_in_step(progress) - started
             return Met(took, (both[0].peak, both[1].peak), _processor(both) - used)
 
 
@@ -123,12 +123,12 @@ def _daemon(home: TaskHome) -> tuple[str, ...]:
     return ("-m", "lottisync", "daemon", "--home", str(home.path), *options)
 
 
-def fill(home: TaskHome, numbers: range, told: Told = lambda done: None) -> None:
+def fill(home: TaskHome, numbers: range, progress: Progress = lambda done: None) -> None:
     for start in range(numbers.start, numbers.stop, IMPORT):
         with home.journal.transaction(clock.now(), HIGH) as tx:
             some = range(start, min(start + IMPORT, numbers.stop))
             tx.put_all((ident(number), "task", task(number)) for number in some)
-        told(start - numbers.start + IMPORT)
+        progress(start - numbers.start + IMPORT)
 
 
 def feed(reader: Reader) -> int:

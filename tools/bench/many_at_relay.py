@@ -9,7 +9,7 @@ from tests.support.household import Member, inline
 from lottisync.entities.entity import HIGH
 from lottisync.relay.jetstream import JetStream
 from lottisync.relay.participant import Participant
-from lottisync.relay.setting import Setting as Address
+from lottisync.relay.setting import RelaySetting as Address
 from lottisync.relay.visits import Visits
 from tools.bench.at_relay import SPACE, household, visit
 from tools.bench.counting import counting

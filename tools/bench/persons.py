@@ -21,7 +21,7 @@ from lottisync.relay.jetstream import JetStream
 from lottisync.relay.lane import Lane
 from lottisync.relay.seal import unsealed
 from lottisync.relay.server_files import STREAM_BYTES
-from lottisync.relay.setting import Setting as Address
+from lottisync.relay.setting import RelaySetting as Address
 from tools.bench.counting import Counting, counting
 from tools.bench.devices import HERE
 from tools.bench.figure import Figure

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import anyio
 
 from lottisync.agents import task_agent
-from lottisync.agents.endpoint import Choice
+from lottisync.agents.endpoint import ModelChoice
 from lottisync.agents.model import Message, SystemMessage, UserMessage
 from lottisync.agents.model_process import ModelProcess
 from lottisync.daemon.home import TaskHome
@@ -87,7 +87,7 @@ async def _asked(url: str) -> None:
     question: list[Message] = [SystemMessage("You are Laura."), UserMessage("The task.")]
     os.environ["LOTTISYNC_MODEL_URL"] = url
     try:
-        async with ModelProcess(Choice("scripted", None), {}) as model:
+        async with ModelProcess(ModelChoice("scripted", None), {}) as model:
             for _ in range(TURNS):
                 await model.complete(question, [])
     finally:

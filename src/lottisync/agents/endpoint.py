@@ -28,17 +28,17 @@ class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key_env: str | None = None
 
 
-class Choice(NamedTuple):
+class ModelChoice(NamedTuple):
     """What an agent asks: the name of a model, and of an endpoint; None: what the device is set to."""
 
     model: str | None
     endpoint: str | None
 
 
-def choice(agent: Agent) -> Choice:
+def choice(agent: Agent) -> ModelChoice:
     """What the agent is configured for. Any device may have written it, so what is not text counts as absent."""
     model, endpoint = agent.config.get("model"), agent.config.get("endpoint")
-    return Choice(model if isinstance(model, str) else None, endpoint if isinstance(endpoint, str) else None)
+    return ModelChoice(model if isinstance(model, str) else None, endpoint if isinstance(endpoint, str) else None)
 
 
 def model_named(given: str | None, environ: Mapping[str, str]) -> str:
@@ -48,7 +48,7 @@ def model_named(given: str | None, environ: Mapping[str, str]) -> str:
     return (given or "").strip() or environ.get("LOTTISYNC_MODEL") or DEFAULT_MODEL
 
 
-def model_for(chosen: Choice, endpoints: Mapping[str, Endpoint], environ: Mapping[str, str]) -> "OpenAIModel":
+def model_for(chosen: ModelChoice, endpoints: Mapping[str, Endpoint], environ: Mapping[str, str]) -> "OpenAIModel":
     """The model of that choice. Raises `Problem` if this device has no such endpoint, or none at all. Without an
     endpoint, LOTTISYNC_MODEL overrules the agent's model."""
     from lottisync.agents.openai_client import model_from_environment

@@ -114,7 +114,7 @@ class ToolSchema(msgspec.Struct, frozen=True):
     parameters: dict[str, Any]
 
 
-class Request(msgspec.Struct, frozen=True):
+class ModelRequest(msgspec.Struct, frozen=True):
     """What is sent to ask for a turn: the server's address as messages may show it, and the body. No key is in it."""
 
     address: str
@@ -124,7 +124,7 @@ class Request(msgspec.Struct, frozen=True):
 class Model(Protocol):
     """Asks a model for its next turn."""
 
-    def request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Request:
+    def request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> ModelRequest:
         """What `complete` sends for these arguments, byte for byte. Sends nothing.
 
         Raises `ModelError` or `Problem` if no model is configured."""

@@ -24,8 +24,8 @@ import msgspec
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from lottisync.agents.endpoint import Choice, Endpoint, model_for
-from lottisync.agents.model import Message, ModelError, ModelErrorCode, Request, ToolSchema, Turn
+from lottisync.agents.endpoint import Endpoint, ModelChoice, model_for
+from lottisync.agents.model import Message, ModelError, ModelErrorCode, ModelRequest, ToolSchema, Turn
 from lottisync.problem import Problem
 from lottisync.wording import Wording, sentence, written
 
@@ -33,7 +33,7 @@ from lottisync.wording import Wording, sentence, written
 class Question(msgspec.Struct, frozen=True):
     """The arguments of `endpoint.model_for` and of `Model.complete`."""
 
-    chosen: Choice
+    chosen: ModelChoice
     endpoints: Mapping[str, Endpoint]
     messages: Sequence[Message]
     tools: Sequence[ToolSchema]
@@ -61,7 +61,7 @@ class ModelProcess:
     """A `Model` that loads nothing here. The arguments are those of `model_for`. The process is there inside of
     `async with`, from its beginning on; one that has died is started again by the next question."""
 
-    def __init__(self, chosen: Choice, endpoints: Mapping[str, Endpoint]) -> None:
+    def __init__(self, chosen: ModelChoice, endpoints: Mapping[str, Endpoint]) -> None:
         self._chosen, self._endpoints = chosen, endpoints
         self._child: Process | None = None
 
@@ -74,7 +74,7 @@ class ModelProcess:
     ) -> None:
         await self._end()
 
-    def request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Request:
+    def request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> ModelRequest:
         """See `Model.request`. The child writes the same bytes."""
         return model_for(self._chosen, self._endpoints, os.environ).request(messages, tools)
 

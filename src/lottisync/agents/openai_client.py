@@ -35,7 +35,7 @@ import msgspec
 
 from lottisync.agents import chat_completions, responses
 from lottisync.agents.answer import StreamedAnswer
-from lottisync.agents.model import Api, Message, ModelError, Request, ToolSchema, Turn
+from lottisync.agents.model import Api, Message, ModelError, ModelRequest, ToolSchema, Turn
 
 if TYPE_CHECKING:
     import ssl
@@ -133,9 +133,9 @@ class OpenAIModel:
     def __repr__(self) -> str:
         return f"OpenAIModel({self._address!r}, model={self.model!r}, api={self.api!r})"
 
-    def request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Request:
+    def request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> ModelRequest:
         """See `Model.request`."""
-        return Request(self._address, msgspec.json.encode(self._dialect.request(self.model, messages, tools)))
+        return ModelRequest(self._address, msgspec.json.encode(self._dialect.request(self.model, messages, tools)))
 
     async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Turn:
         """See `Model.complete`."""

@@ -24,7 +24,7 @@ create table if not exists wake_queue (agent_id text not null, subscription_id t
 """The dots of the writes that wake an agent, and when (ms) they were queued here; local (S3-18)."""
 
 
-class Waiting(NamedTuple):
+class QueuedWrites(NamedTuple):
     """The writes that wait for one agent under one subscription; `since` (ms) is when the first was queued here."""
 
     agent_id: str
@@ -42,7 +42,7 @@ def add(tx: Merge, agent_id: str, subscription_id: str, dots: Iterable[Dot]) -> 
         )
 
 
-def waiting(reader: Reader, agent_id: str) -> list[Waiting]:
+def waiting(reader: Reader, agent_id: str) -> list[QueuedWrites]:
     """What waits for the agent, by subscription."""
     rows = reader.local(
         """select subscription_id, host, counter, queued_at from wake_queue where agent_id = ?
@@ -53,7 +53,7 @@ def waiting(reader: Reader, agent_id: str) -> list[Waiting]:
     for subscription_id, host, counter, queued_at in rows:
         found.setdefault(subscription_id, []).append((Dot(Host(host), counter), queued_at))
     return [
-        Waiting(agent_id, ident, frozenset(dot for dot, _ in listed), min(at for _, at in listed))
+        QueuedWrites(agent_id, ident, frozenset(dot for dot, _ in listed), min(at for _, at in listed))
         for ident, listed in found.items()
     ]
 
@@ -63,7 +63,7 @@ def agents(reader: Reader) -> set[str]:
     return {agent_id for (agent_id,) in reader.local("select distinct agent_id from wake_queue")}
 
 
-def forget(tx: Merge, read: Iterable[Waiting]) -> None:
+def forget(tx: Merge, read: Iterable[QueuedWrites]) -> None:
     """Drop exactly these: a wake has read what they name."""
     for each in read:
         _drop(tx, each, each.dots)
@@ -75,7 +75,7 @@ def forget_seen(tx: Merge, agent_id: str, seen: Seen) -> None:
         _drop(tx, each, (dot for dot in each.dots if seen.has(dot)))
 
 
-def _drop(tx: Merge, each: Waiting, dots: Iterable[Dot]) -> None:
+def _drop(tx: Merge, each: QueuedWrites, dots: Iterable[Dot]) -> None:
     for host, counter in sorted(dots):
         tx.execute(
             "delete from wake_queue where agent_id = ? and subscription_id = ? and host = ? and counter = ?",

@@ -48,7 +48,7 @@ MAX_BYTES = 100_000
 """Of all words together, so that a report fits into its document in every script."""
 
 
-class Words(msgspec.Struct, frozen=True):
+class ReportText(msgspec.Struct, frozen=True):
     """The model's part."""
 
     tldr: str = ""
@@ -67,7 +67,7 @@ class Words(msgspec.Struct, frozen=True):
         }
 
 
-def words_from(fields: Mapping[str, Any]) -> Words:
+def words_from(fields: Mapping[str, Any]) -> ReportText:
     """The words among `fields` (a validated call, or the content of an earlier report), each cut to its limit."""
 
     def text(name: str) -> str:
@@ -79,12 +79,12 @@ def words_from(fields: Mapping[str, Any]) -> Words:
         listed = value if isinstance(value, list | tuple) else ()
         return tuple(e.strip()[:MAX_WORDS] for e in listed if isinstance(e, str) and e.strip())[:MAX_ENTRIES]
 
-    words = Words(text("tldr"), text("goal"), entries("achieved"), entries("remaining"), entries("learnings"))
+    words = ReportText(text("tldr"), text("goal"), entries("achieved"), entries("remaining"), entries("learnings"))
     small = squeezed(words.as_content(), MAX_BYTES)
-    return Words(small["tldr"], small["goal"], *(tuple(small[name]) for name in WORDS[2:]))
+    return ReportText(small["tldr"], small["goal"], *(tuple(small[name]) for name in WORDS[2:]))
 
 
-def content(words: Words, page: TaskPage, now: int) -> dict[str, Any]:
+def content(words: ReportText, page: TaskPage, now: int) -> dict[str, Any]:
     """The twelve fields of a report, in their order; an estimate or due date that is not set is None (S3-70)."""
     task = page.task
     filled = words.as_content() | {

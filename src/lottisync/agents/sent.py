@@ -7,7 +7,7 @@ own and never replicates. It holds the last requests of each agent. Keys are sen
 import zlib
 from typing import NamedTuple
 
-from lottisync.agents.model import Request
+from lottisync.agents.model import ModelRequest
 from lottisync.store.instant import iso
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
@@ -31,7 +31,7 @@ class SentRequest(NamedTuple):
     bytes: int
 
 
-def keep(tx: Merge, agent_id: str, run_key: str, request: Request) -> None:
+def keep(tx: Merge, agent_id: str, run_key: str, request: ModelRequest) -> None:
     """Put a request down that is about to be sent, and drop the oldest ones of that agent."""
     tx.execute(
         "insert into sent(agent_id, run_key, at, address, bytes, body) values (?, ?, ?, ?, ?, ?)",

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from lottisync.agents import context, report, thread
 from lottisync.agents.lookup import Lookups
 from lottisync.agents.model import ToolCall
-from lottisync.agents.report import Words
+from lottisync.agents.report import ReportText
 from lottisync.agents.run_log import Run
 from lottisync.agents.seen import Seen
 from lottisync.agents.toolbox import (
@@ -86,7 +86,7 @@ class Calls:
         self._journal, self._agents, self._agent_id, self._task_id = journal, agents, run.agent_id, task_id
         self._most, self._considered = limits.changes, 0
         self._lookups = Lookups(run.agent_id, task_id, limits.lookups)
-        self.words: Words | None = None
+        self.words: ReportText | None = None
         self.observations: list[Observation] = []
         self.attention: RequestAttention | None = None
         self.builder = Builder(

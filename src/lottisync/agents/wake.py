@@ -57,7 +57,7 @@ from lottisync.agents.model import (
     UserMessage,
     failed,
 )
-from lottisync.agents.report import Words
+from lottisync.agents.report import ReportText
 from lottisync.agents.run_key import Trigger
 from lottisync.agents.run_log import COMPLETED, Run
 from lottisync.agents.schedule import MAX_FAILURES, backoff
@@ -208,7 +208,7 @@ def _repeated(reader: Reader, run: Run) -> WakeResult:
     )
 
 
-def _is_for(run: Run, each: queue.Waiting) -> bool:
+def _is_for(run: Run, each: queue.QueuedWrites) -> bool:
     return run_key.subscription(run.agent_id, each.subscription_id, each.dots).run_key == run.run_key
 
 
@@ -220,7 +220,7 @@ class _Wake:
         journal: Store,
         agents: Store,
         run: Run,
-        waiting: list[queue.Waiting],
+        waiting: list[queue.QueuedWrites],
         now: Callable[[], int],
         new_id: Callable[[int], str],
         watch: Callable[[WakeProgress], None],
@@ -467,7 +467,7 @@ class _Wake:
             return {}
         return {f"slots/{context.RATES}": {str(model): self._rate}}
 
-    def _words(self) -> Words:
+    def _words(self) -> ReportText:
         """The model's words; if it gave none, those of the last report; in a first wake, what it said at the end."""
         if self._calls.words is not None:
             return self._calls.words

@@ -20,8 +20,8 @@ from lottisync.cli.hints import event_text, system_text, with_hint
 from lottisync.cli.terminal import Terminal, address, common, listen_at
 from lottisync.cli.times import TIME_OF_DAY, local
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.log import Entry, Log
-from lottisync.daemon.starting import Waiting, refuse_full_disk
+from lottisync.daemon.log import LogEntry, LogFile
+from lottisync.daemon.starting import Backoff, refuse_full_disk
 from lottisync.daemon.status import LOCK_FILE
 from lottisync.device import clock
 from lottisync.language import say
@@ -73,7 +73,7 @@ def daemon(
     if context.invoked_subcommand is not None:
         return
     given = _Given(listen, no_discovery, no_agents, web, web_cert, web_key, no_web)
-    waiting = Waiting(partial(_tell, terminal))
+    waiting = Backoff(partial(_tell, terminal))
     waiting.until_it_runs(partial(_run, terminal, given, waiting))
 
 
@@ -89,7 +89,7 @@ class _Given(NamedTuple):
     no_web: bool
 
 
-def _run(terminal: Terminal, given: _Given, waiting: Waiting) -> None:
+def _run(terminal: Terminal, given: _Given, waiting: Backoff) -> None:
     """Run the daemon until it is stopped, or cannot go on."""
     refuse_full_disk(terminal.path)
     if not terminal.as_json:
@@ -102,7 +102,7 @@ def _run(terminal: Terminal, given: _Given, waiting: Waiting) -> None:
         raise
 
 
-def _serve(terminal: Terminal, given: _Given, home: TaskHome, waiting: Waiting) -> None:
+def _serve(terminal: Terminal, given: _Given, home: TaskHome, waiting: Backoff) -> None:
     from lottisync.daemon.daemon import run
     from lottisync.daemon.pages import DEFAULT_PORT as WEB_PORT
     from lottisync.daemon.pages import Where, where_of
@@ -118,7 +118,7 @@ def _serve(terminal: Terminal, given: _Given, home: TaskHome, waiting: Waiting) 
     else:
         pages = Where()
 
-    log = Log(home.path)
+    log = LogFile(home.path)
     say = partial(_say, terminal, log)
 
     def started(port: int) -> None:
@@ -152,8 +152,8 @@ def _tell(terminal: Terminal, code: str, error: OSError | Problem) -> None:
             sys.stderr.write(f"lottisync: {one_line(text)}\n")
 
 
-def _say(terminal: Terminal, log: Log | None, code: str, text: str, port: int | None = None) -> None:
-    entry = Entry(iso(clock.now()), code, event_text(code, text))
+def _say(terminal: Terminal, log: LogFile | None, code: str, text: str, port: int | None = None) -> None:
+    entry = LogEntry(iso(clock.now()), code, event_text(code, text))
     if log is not None:
         log.write(entry)
     style = {"connected": "green", "diverged": "bold red"}.get(code)

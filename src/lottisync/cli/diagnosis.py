@@ -277,14 +277,14 @@ def model(environ: Mapping[str, str]) -> Finding:
 def endpoints(home: TaskHome, environ: Mapping[str, str]) -> list[Finding]:
     """For each server of models in config.toml: whether it takes connections. For each server that an agent on this
     device asks: whether config.toml has it. Nothing is sent."""
-    from lottisync.agents.endpoint import Choice, model_for
+    from lottisync.agents.endpoint import ModelChoice, model_for
     from lottisync.daemon.settings import read_settings
 
     named = read_settings(home.path).endpoints
     found = []
     for name, endpoint in named.items():
         try:
-            model = model_for(Choice(None, name), named, environ)
+            model = model_for(ModelChoice(None, name), named, environ)
         except Problem as problem:
             found.append(Finding("endpoint", "fault", f"{name}: {translated(problem)}", say("Mend it in config.toml")))
             continue

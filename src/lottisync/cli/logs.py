@@ -9,7 +9,7 @@ from lottisync.answers.care import LogLine, LogLines
 from lottisync.answers.devices import Event
 from lottisync.cli.terminal import Terminal, common
 from lottisync.cli.times import SECONDS, local
-from lottisync.daemon.log import Entry, Follower, newest
+from lottisync.daemon.log import Follower, LogEntry, newest
 from lottisync.language import say
 
 LOOK_SECONDS = 1.0
@@ -41,16 +41,16 @@ def logs(terminal: Terminal, count: int, follow: bool) -> None:
             found = follower.read()
 
 
-def _show(terminal: Terminal, found: list[Entry]) -> None:
+def _show(terminal: Terminal, found: list[LogEntry]) -> None:
     if not found:
         terminal.line(say("The daemon has said nothing yet. Start it with: lottisync daemon"))
     for one in found:
         _line(terminal, one)
 
 
-def _say(terminal: Terminal, one: Entry) -> None:
+def _say(terminal: Terminal, one: LogEntry) -> None:
     terminal.emit(Event(one.at, one.event, one.text), lambda: _line(terminal, one))
 
 
-def _line(terminal: Terminal, one: Entry) -> None:
+def _line(terminal: Terminal, one: LogEntry) -> None:
     terminal.line(f"{local(one.at, SECONDS)}  {one.event:14} {one.text}")

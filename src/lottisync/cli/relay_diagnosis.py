@@ -18,7 +18,7 @@ from lottisync.relay.connection import NOT_STORED, RelayConnection, connect, has
 from lottisync.relay.credentials import expires_at
 from lottisync.relay.jetstream import JetStream
 from lottisync.relay.server_files import MAX_PAYLOAD
-from lottisync.relay.setting import Setting
+from lottisync.relay.setting import RelaySetting
 from lottisync.relay.stream import AGE_SECONDS
 from lottisync.store.instant import iso, to_the_minute
 
@@ -62,7 +62,7 @@ ADVICE = {
 }
 
 
-async def examine(setting: Setting, tag: bytes, now: Callable[[], int]) -> list[Finding]:
+async def examine(setting: RelaySetting, tag: bytes, now: Callable[[], int]) -> list[Finding]:
     """Look at all of it; at the first part that fails nothing after it can be looked at."""
     begun = now()
     try:
@@ -82,7 +82,7 @@ async def examine(setting: Setting, tag: bytes, now: Callable[[], int]) -> list[
         await client.close()
 
 
-def _server(client: RelayConnection, setting: Setting, took: int) -> Finding:
+def _server(client: RelayConnection, setting: RelaySetting, took: int) -> Finding:
     version = client.connected_server_version
     text = say(
         "{url} answers after {took} ms; nats-server {version}",
@@ -93,7 +93,7 @@ def _server(client: RelayConnection, setting: Setting, took: int) -> Finding:
     return Finding("server", "good", text, None)
 
 
-def _encryption(setting: Setting) -> Finding:
+def _encryption(setting: RelaySetting) -> Finding:
     if setting.url.startswith("tls://"):
         text = say("TLS, and the server has shown a certificate that is trusted here")
         return Finding("encryption", "good", text, None)
@@ -103,7 +103,7 @@ def _encryption(setting: Setting) -> Finding:
     return Finding("encryption", "warning", text, say("Let the server use TLS, and set a URL with tls://"))
 
 
-def _credentials(setting: Setting, now: int) -> list[Finding]:
+def _credentials(setting: RelaySetting, now: int) -> list[Finding]:
     """Until when they are good, if they say so."""
     if not setting.credentials or (ends := expires_at(Path(setting.credentials))) is None:
         return []
@@ -126,7 +126,7 @@ def _payload(limit: int) -> Finding:
     return Finding("message size", "fault", text, advice)
 
 
-async def _stream(client: RelayConnection, setting: Setting, tag: bytes, now: Callable[[], int]) -> list[Finding]:
+async def _stream(client: RelayConnection, setting: RelaySetting, tag: bytes, now: Callable[[], int]) -> list[Finding]:
     try:
         relay = await JetStream.opened(client, setting, tag, PATIENCE_SECONDS)
         limits = _limits(await relay.info())

@@ -15,10 +15,10 @@ from lottisync.cli.terminal import Terminal, common
 from lottisync.device import clock
 from lottisync.language import marked, number, say, translated
 from lottisync.problem import Problem
-from lottisync.relay.setting import Setting
+from lottisync.relay.setting import RelaySetting
 
 if TYPE_CHECKING:
-    from lottisync.relay.visits import Found
+    from lottisync.relay.visits import RelayStatus
 
 NO_RELAY = marked("No relay is used. Set one: lottisync relay set URL")
 NOT_TOLD = marked(
@@ -158,7 +158,7 @@ def status(terminal: Terminal) -> None:
     terminal.emit(_answer(used, found), shown)
 
 
-def _stored(relay: str, found: "Found") -> str:
+def _stored(relay: str, found: "RelayStatus") -> str:
     """How much lies there, of how much may."""
     counts = {"relay": relay, "used": number(found.used)}
     if found.allowed is None:
@@ -273,7 +273,7 @@ def _use_credentials(terminal: Terminal, file: Path | None) -> None:
     setting.use_credentials(terminal.home.space, path, clock.now())
 
 
-def _answer(used: Setting | None, found: "Found | None" = None) -> Relay:
+def _answer(used: RelaySetting | None, found: "RelayStatus | None" = None) -> Relay:
     if used is None:
         return Relay(None, [])
     peers = [
@@ -284,7 +284,7 @@ def _answer(used: Setting | None, found: "Found | None" = None) -> Relay:
     return Relay(used.shown, peers, used.credentials or None, storage)
 
 
-def _visit(terminal: Terminal, used: Setting, *, publish: bool = False) -> "Found":
+def _visit(terminal: Terminal, used: RelaySetting, *, publish: bool = False) -> "RelayStatus":
     """Read what lies there. Where a daemon runs, it is the one that publishes."""
     import anyio
 
@@ -292,13 +292,13 @@ def _visit(terminal: Terminal, used: Setting, *, publish: bool = False) -> "Foun
 
     visits = Visits(terminal.home, clock.draw, lambda code, sentence: terminal.line(translated(sentence), "yellow"))
 
-    async def visit() -> "Found":
+    async def visit() -> "RelayStatus":
         return await visits.once(used, publish=publish)
 
     return anyio.run(visit)
 
 
-def _word_left(terminal: Terminal, was: Setting) -> bool:
+def _word_left(terminal: Terminal, was: RelaySetting) -> bool:
     """Whether devices that come to this relay alone hear there that it is left (RELAY-1244). A daemon says it."""
     from lottisync.daemon.status import read_status
 

@@ -29,7 +29,7 @@ KEYS = {
 DAY_MILLIS = 86_400_000
 
 
-class Keys:
+class KeyInput:
     """What the person answers: in a terminal one key a decision, without Enter; from a pipe a line each. `heard` says
     whether there was an answer."""
 
@@ -56,7 +56,7 @@ def go_through(terminal: Terminal, task_id: str | None) -> None:
     """Ask about each open item, in order."""
     if terminal.as_json:
         raise Usage("bad-usage", "--interactive asks a person; it goes with no --json")
-    keys = Keys()
+    keys = KeyInput()
     failed = False
     open_items = waiting(terminal, task_id)
     if not open_items:
@@ -79,7 +79,7 @@ def go_through(terminal: Terminal, task_id: str | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _ask_about(terminal: Terminal, item_id: str, keys: Keys) -> str:
+def _ask_about(terminal: Terminal, item_id: str, keys: KeyInput) -> str:
     """Ask until there is an answer: `s`, `b`, `q`, `done` or `failed`. An item that has changed meanwhile is shown
     again, and the next answer is about what it is now."""
     item = _page_of(terminal, item_id)
@@ -107,7 +107,7 @@ def _ask_about(terminal: Terminal, item_id: str, keys: Keys) -> str:
 
 
 def _decided(
-    terminal: Terminal, key: str, item: ItemView, args: dict[str, Any], keys: Keys, *, seen_stale: bool
+    terminal: Terminal, key: str, item: ItemView, args: dict[str, Any], keys: KeyInput, *, seen_stale: bool
 ) -> Outcome:
     """The verdict of a key, on what was shown. `args` are those of an edit."""
     verdicts, seen = verdicts_of(terminal), {item.id: item.shown}
@@ -129,7 +129,7 @@ def _page_of(terminal: Terminal, item_id: str) -> ItemView:
     return item
 
 
-def _edited(terminal: Terminal, before: dict[str, Any], keys: Keys) -> dict[str, Any]:
+def _edited(terminal: Terminal, before: dict[str, Any], keys: KeyInput) -> dict[str, Any]:
     """The arguments as the person typed them; an empty line leaves one as it was."""
     args = dict(before)
     for name in [name for name in args if name not in ("id", "targetTaskId", "evidenceEntryIds")]:

@@ -17,7 +17,7 @@ from lottisync.problem import Problem, Usage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lottisync.sync.verification_request import Request
+    from lottisync.sync.verification_request import VerificationRequest
 
 SAID = {
     "equal": marked("the same"),
@@ -119,7 +119,7 @@ def verify(terminal: Terminal, peer: str | None, wait: int, listen: str | None, 
         raise click.exceptions.Exit(1)
 
 
-def _row(request: "Request", name: str) -> ComparedStore:
+def _row(request: "VerificationRequest", name: str) -> ComparedStore:
     outcome: Any = "away" if request.state in ("asked", "comparing") else str(request.state)
     return ComparedStore(request.device, name, request.store, outcome, request.mended)
 
@@ -132,11 +132,11 @@ def _said(row: ComparedStore) -> str:
 
 
 @contextmanager
-def _bar(terminal: Terminal, names: dict[str, str]) -> "Iterator[Callable[[list[Request]], None]]":
+def _bar(terminal: Terminal, names: dict[str, str]) -> "Iterator[Callable[[list[VerificationRequest]], None]]":
     """One bar over everything that is read here; what the other device reads meanwhile is not known."""
     with terminal.gauge(say("comparing")) as show:
 
-        def progress(found: "list[Request]") -> None:
+        def progress(found: "list[VerificationRequest]") -> None:
             now = next((request for request in found if request.state == "comparing"), None)
             what = (
                 say("comparing {store} with {names}", store=now.store, names=names[now.device])

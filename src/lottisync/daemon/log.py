@@ -25,7 +25,7 @@ OLD_FILES = 4
 """`daemon.log.1` is the newest of those that are full."""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class LogEntry(msgspec.Struct, frozen=True):
     """What was said: `at` in ISO 8601 (UTC), `event` a code for programs, `text` for people."""
 
     at: str
@@ -33,7 +33,7 @@ class Entry(msgspec.Struct, frozen=True):
     text: str
 
 
-class Log(RotatingFileHandler):
+class LogFile(RotatingFileHandler):
     """The log of a home, to be written to by its daemon alone."""
 
     def __init__(self, home: Path, most_bytes: int = MOST_BYTES) -> None:
@@ -43,7 +43,7 @@ class Log(RotatingFileHandler):
         """Made with the first line: a daemon that cannot start leaves no file. Nobody else may read it."""
         return open(self.baseFilename, "a", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600))
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: LogEntry) -> None:
         text = str(one_line(entry.text))  # of a `Sentence`, too, which JSON does not know
         shown = msgspec.structs.replace(entry, text=text)
         line = msgspec.json.encode(shown).decode()
@@ -57,17 +57,17 @@ class Log(RotatingFileHandler):
                 stream.close()
 
 
-def entries(home: Path) -> Iterator[Entry]:
+def entries(home: Path) -> Iterator[LogEntry]:
     """Everything that the log still has, the oldest first. A line that cannot be read is left out."""
     files = [home / f"{LOG_FILE}.{number}" for number in range(OLD_FILES, 0, -1)]
     return chain.from_iterable(_read(file) for file in [*files, home / LOG_FILE])
 
 
-def newest(home: Path, count: int) -> list[Entry]:
+def newest(home: Path, count: int) -> list[LogEntry]:
     return list(deque(entries(home), maxlen=count))
 
 
-def _read(file: Path) -> Iterator[Entry]:
+def _read(file: Path) -> Iterator[LogEntry]:
     try:
         with file.open("rb") as opened:
             yield from filter(None, map(parsed, opened))
@@ -75,9 +75,9 @@ def _read(file: Path) -> Iterator[Entry]:
         return
 
 
-def parsed(line: bytes) -> Entry | None:
+def parsed(line: bytes) -> LogEntry | None:
     try:
-        return msgspec.json.decode(line, type=Entry)
+        return msgspec.json.decode(line, type=LogEntry)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
@@ -91,7 +91,7 @@ class Follower:
         if self._opened is not None:
             self._opened.seek(0, 2)
 
-    def read(self) -> list[Entry]:
+    def read(self) -> list[LogEntry]:
         """What was added since the last call."""
         found = self._rest()
         if self._is_another():
@@ -100,7 +100,7 @@ class Follower:
             found += self._rest()
         return found
 
-    def _rest(self) -> list[Entry]:
+    def _rest(self) -> list[LogEntry]:
         if self._opened is None:
             return []
         found = []

@@ -51,7 +51,7 @@ _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, BrokenPipeError, 
 """What the pipe to a command raises when the command has closed it."""
 
 
-class Batch(NamedTuple):
+class Notification(NamedTuple):
     """The sets to call the person for, and what was known of the agent store then."""
 
     sets: frozenset[str]
@@ -72,7 +72,7 @@ class PendingWatch:
         self.next_look: int | None = None
         """When something will be due (ms); None while nothing waits."""
 
-    def look(self, now: int) -> Batch | None:
+    def look(self, now: int) -> Notification | None:
         """What to call the person for now: all that no device has announced, as soon as one of it is due."""
         with index.reading(self._agents, now) as reader:
             known = reader.knowledge()
@@ -87,18 +87,18 @@ class PendingWatch:
         self.next_look = min((seen.call_at for seen in unannounced.values()), default=None)
         if self.next_look is None or self.next_look > now:
             return None
-        return Batch(frozenset(unannounced), known)
+        return Notification(frozenset(unannounced), known)
 
     def _notice(self, waiting: Iterable[str], new: dict[str, Clock], now: int) -> None:
         call_at = now + self._delay() if new else now
         fresh = {ident: _Seen(each, call_at) for ident, each in new.items()}
         self._seen = {ident: seen for ident, seen in (self._seen | fresh).items() if ident in waiting}
 
-    def called(self, batch: Batch, now: int) -> None:
+    def called(self, batch: Notification, now: int) -> None:
         """The command did its work."""
         announce(self._space, self._device, self._agents.schema.name, batch.known, now)
 
-    def failed(self, batch: Batch, now: int) -> None:
+    def failed(self, batch: Notification, now: int) -> None:
         """The command did not: other devices go on waiting for it, and this one tries again later."""
         again = now + max(self._delay(), AGAIN_MS)
         self._seen |= {ident: self._seen[ident]._replace(call_at=again) for ident in batch.sets if ident in self._seen}
@@ -138,7 +138,7 @@ def _delay(home: TaskHome, chosen: OnPending) -> int:
 
 
 async def _call(
-    home: TaskHome, watch: PendingWatch, batch: Batch, chosen: OnPending, say: Callable[[str, str], None]
+    home: TaskHome, watch: PendingWatch, batch: Notification, chosen: OnPending, say: Callable[[str, str], None]
 ) -> None:
     views = await anyio.to_thread.run_sync(_shown, home, batch)
     why = await ended(chosen.command, views, str(home.path)) if views else None
@@ -149,7 +149,7 @@ async def _call(
     watch.failed(batch, clock.now())
 
 
-def _shown(home: TaskHome, batch: Batch) -> list[SetView]:
+def _shown(home: TaskHome, batch: Notification) -> list[SetView]:
     shown = Inbox(home.journal, home.agent, ACTIONS).open_sets(clock.now())
     return [one for one in shown if one.id in batch.sets]
 

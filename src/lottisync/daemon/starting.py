@@ -39,7 +39,7 @@ def may_pass(error: BaseException | None) -> str:
             return may_pass(error.__context__)
 
 
-class Waiting:
+class Backoff:
     """What one daemon waits for. `tell` gets a code and the error, once for each reason; the pauses grow from `first`
     to `longest` seconds."""
 

@@ -18,7 +18,7 @@ from lottisync.problem import Problem
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
 from lottisync.sync.engine import Engine
 from lottisync.sync.off_loop import in_thread
-from lottisync.sync.verification_request import Request, State, ask, requests, withdraw
+from lottisync.sync.verification_request import VerificationRequest, VerificationState, ask, requests, withdraw
 
 
 async def verify(
@@ -29,8 +29,8 @@ async def verify(
     discover: bool,
     wait: float,
     report: Callable[[str, str], None],
-    progress: Callable[[list[Request]], None],
-) -> list[Request]:
+    progress: Callable[[list[VerificationRequest]], None],
+) -> list[VerificationRequest]:
     """Compare all stores with those of these devices, and mend what differs; how each came out.
 
     A device that could not be reached, or did not come to know the same, within `wait` seconds is left with its request
@@ -85,19 +85,19 @@ class _Patience:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._moved: dict[str, tuple[list[Request], float]] = {}
+        self._moved: dict[str, tuple[list[VerificationRequest], float]] = {}
 
-    def waits_for(self, found: list[Request], now: float) -> bool:
+    def waits_for(self, found: list[VerificationRequest], now: float) -> bool:
         """Whether anything is still to be waited for; to be asked whenever something may have moved."""
         waiting = False
         for device in {request.device for request in found}:
             waiting |= self._waits([request for request in found if request.device == device], device, now)
         return waiting
 
-    def _waits(self, found: list[Request], device: str, now: float) -> bool:
+    def _waits(self, found: list[VerificationRequest], device: str, now: float) -> bool:
         before, since = self._moved.get(device, ([], now))
         if found != before:
             before, since = self._moved[device] = found, now
         unfinished = [request for request in found if request.open]
-        comparing = any(request.state is State.COMPARING for request in unfinished)
+        comparing = any(request.state is VerificationState.COMPARING for request in unfinished)
         return bool(unfinished) and (comparing or now - since < self._seconds)

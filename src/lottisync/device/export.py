@@ -35,7 +35,7 @@ StampRecord = tuple[int, int, int, str, int]
 """precedence, wall time (ms), ticks, host, counter"""
 
 
-class Header(msgspec.Struct, frozen=True):
+class ExportHeader(msgspec.Struct, frozen=True):
     format: str
     stores: list[str] = []
 
@@ -79,7 +79,7 @@ class Imported(NamedTuple):
 def lines(stores: Mapping[str, Store], progress: Callable[[int, int], None] = lambda done, of: None) -> Iterator[bytes]:
     """The export of these stores, line by line, in their order; in each the entity that changed first comes first. Each
     store is read at one moment."""
-    yield msgspec.json.encode(Header(FORMAT, list(stores)))
+    yield msgspec.json.encode(ExportHeader(FORMAT, list(stores)))
     total = done = 0
     for store in stores.values():
         with store.reading() as reader:
@@ -159,7 +159,7 @@ def _read(export: Iterable[bytes], stores: Mapping[str, Store]) -> list[EntityRe
             )
         try:
             if not header:
-                _check_header(msgspec.json.decode(line, type=Header))
+                _check_header(msgspec.json.decode(line, type=ExportHeader))
                 header = True
                 continue
             record = msgspec.json.decode(line, type=EntityRecord)
@@ -186,7 +186,7 @@ def _read(export: Iterable[bytes], stores: Mapping[str, Store]) -> list[EntityRe
     return found
 
 
-def _check_header(header: Header) -> None:
+def _check_header(header: ExportHeader) -> None:
     if header.format != FORMAT:
         raise Problem(
             "bad-export",

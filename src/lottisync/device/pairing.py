@@ -35,7 +35,7 @@ LOOPBACK = Address("127.0.0.1", 0)
 """This machine alone, any port."""
 
 
-class Offer:
+class PendingPairing:
     """A code that is being shown: `code` as people read it, and the port where the other device can reach it."""
 
     def __init__(self, code: str, port: int) -> None:
@@ -57,18 +57,20 @@ class Offer:
 
 
 @asynccontextmanager
-async def offering(device: Device, listen: Address | None = None, *, discover: bool = True) -> AsyncIterator[Offer]:
+async def offering(
+    device: Device, listen: Address | None = None, *, discover: bool = True
+) -> AsyncIterator[PendingPairing]:
     """Show a code, for two minutes and one device, until the block ends. With `discover` it is announced by mDNS.
     Without `listen` it is shown on any port, at the addresses where the device's program listens."""
     now = device.environment.now
     where = listen or Address(listens_at(device).host, 0)
     code = CodeOffer(new_code(_random(device, 64)), now() + OFFER_LIFETIME_MS)
 
-    async def serve(*, task_status: TaskStatus[Offer]) -> None:
-        offers: list[Offer] = []
+    async def serve(*, task_status: TaskStatus[PendingPairing]) -> None:
+        offers: list[PendingPairing] = []
 
         def ready(port: int) -> None:
-            offers.append(Offer(code.shown, port))
+            offers.append(PendingPairing(code.shown, port))
             task_status.started(offers[0])
 
         try:

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Any
 
 from lottisync.journal.task_file import TaskFile
-from lottisync.journal.task_rows import Kind, Row, bad_line, by_the_clock, decoded, file_of
+from lottisync.journal.task_rows import FileRow, Kind, bad_line, by_the_clock, decoded, file_of
 from lottisync.shown import quoted
 
 COLUMNS = (
@@ -30,7 +30,7 @@ _MARKED = re.compile(r"'+[=+\-@\t\r]")
 _LABEL = re.compile(r"(?:\\.|[^;])+", re.DOTALL)
 
 
-def lines(rows: Iterable[Row], zone: tzinfo | None = None) -> Iterator[bytes]:
+def lines(rows: Iterable[FileRow], zone: tzinfo | None = None) -> Iterator[bytes]:
     """The rows as lines of CSV, without the ends of the lines; instants by the clock in that zone (None: this
     machine's), with its offset."""
     yield _line(COLUMNS)
@@ -52,7 +52,7 @@ def _line(cells: Iterable[str]) -> bytes:
     return written.getvalue().removesuffix("\r\n").encode()
 
 
-def _rows(text: str, name: str) -> Iterator[Row]:
+def _rows(text: str, name: str) -> Iterator[FileRow]:
     head = text.partition("\n")[0]
     delimiter = max(DELIMITERS, key=head.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -83,7 +83,7 @@ def _columns(cells: list[str], name: str) -> list[str]:
     return columns
 
 
-def _row(columns: list[str], cells: list[str], name: str, line: int) -> Row:
+def _row(columns: list[str], cells: list[str], name: str, line: int) -> FileRow:
     if len(cells) > len(columns):
         raise bad_line(name, line, f"it has {len(cells)} cells, and there are {len(columns)} columns")
     values: dict[str, Any] = dict(zip_longest(columns, map(_unmarked, cells), fillvalue=""))
@@ -91,7 +91,7 @@ def _row(columns: list[str], cells: list[str], name: str, line: int) -> Row:
     if kind not in KINDS:
         raise bad_line(name, line, f"a type is one of {', '.join(filter(None, KINDS))}; got {quoted(kind)}")
     values["labels"] = _split(values.get("labels", ""))
-    return Row(kind=KINDS[kind], line=line, **values)
+    return FileRow(kind=KINDS[kind], line=line, **values)
 
 
 def _marked(cell: str) -> str:

@@ -18,7 +18,7 @@ from datetime import tzinfo
 from typing import Any, NamedTuple
 
 from lottisync.journal.task_file import TaskFile
-from lottisync.journal.task_rows import Kind, Row, bad_line, by_the_clock, decoded, file_of
+from lottisync.journal.task_rows import FileRow, Kind, bad_line, by_the_clock, decoded, file_of
 from lottisync.journal.types import PRIORITIES, STATUSES
 
 HEADING = "# Tasks"
@@ -41,7 +41,7 @@ _NO_SECONDS = re.compile(r":00(?=[+-])")
 _FACT = re.compile(r"(due|remind|repeat|label|category|language) (.+)|(\d+) min|([A-Z][A-Z ]+?)(?:: (.+))?", re.DOTALL)
 
 
-class Document(NamedTuple):
+class MarkdownTasks(NamedTuple):
     """The tasks of a document, and the numbers of the lines that were left out."""
 
     tasks: TaskFile
@@ -51,7 +51,7 @@ class Document(NamedTuple):
 # -- writing
 
 
-def lines(rows: Iterable[Row], zone: tzinfo | None = None) -> Iterator[bytes]:
+def lines(rows: Iterable[FileRow], zone: tzinfo | None = None) -> Iterator[bytes]:
     """The rows as lines of Markdown, without the ends of the lines; instants by the clock in that zone (None: this
     machine's)."""
     yield HEADING.encode()
@@ -64,7 +64,7 @@ def lines(rows: Iterable[Row], zone: tzinfo | None = None) -> Iterator[bytes]:
         before = row.kind
 
 
-def _boxed(row: Row, zone: tzinfo | None) -> str:
+def _boxed(row: FileRow, zone: tzinfo | None) -> str:
     box = "x" if row.status in ("DONE", "REJECTED") else " "
     title = _SPECIAL.sub(r"\\\g<0>", row.text)
     facts = _facts(row, zone) if row.kind == "task" else ()
@@ -72,7 +72,7 @@ def _boxed(row: Row, zone: tzinfo | None) -> str:
     return ("" if row.kind == "task" else INDENT) + " ".join(parts)
 
 
-def _facts(row: Row, zone: tzinfo | None) -> Iterator[str]:
+def _facts(row: FileRow, zone: tzinfo | None) -> Iterator[str]:
     """What a person sees of a task behind its title."""
     shown_by_the_box = row.status in ("OPEN", "DONE") and not row.reason
     if row.status and not shown_by_the_box:
@@ -97,13 +97,13 @@ def _code(text: str) -> str:
     return f"{ticks} {text} {ticks}" if longest else f"{ticks}{text}{ticks}"
 
 
-def _comment(row: Row, zone: tzinfo | None) -> str:
+def _comment(row: FileRow, zone: tzinfo | None) -> str:
     minutes = row.minutes if row.kind == "time" else ""
     held = {"at": by_the_clock(row.at, zone) if row.at else "", "minutes": minutes, "id": row.id}
     return " ".join(["<!--", row.kind, *(f"{name}={value}" for name, value in held.items() if value), "-->"])
 
 
-def _noted(row: Row, zone: tzinfo | None) -> Iterator[str]:
+def _noted(row: FileRow, zone: tzinfo | None) -> Iterator[str]:
     day = by_the_clock(row.at, zone)[:16].replace("T", " ") if row.at else ""
     spent = f", {row.minutes} min" if row.minutes and row.kind == "time" else ""
     yield f"{INDENT}> *{day}{spent}* {_comment(row, zone)}"
@@ -114,21 +114,21 @@ def _noted(row: Row, zone: tzinfo | None) -> Iterator[str]:
 # -- reading
 
 
-def read(raw: bytes, name: str, now: int) -> Document:
+def read(raw: bytes, name: str, now: int) -> MarkdownTasks:
     """The tasks of a document, checked whole; what has no instant gets `now` (ms). Raises `Problem` with the number of
     the line."""
     reading = _Reading(name)
     for number, line in enumerate(decoded(raw, name).split("\n"), 1):
         reading.take(line, number)
     reading.end_note()
-    return Document(file_of(reading.rows, name, now), reading.left_out)
+    return MarkdownTasks(file_of(reading.rows, name, now), reading.left_out)
 
 
 class _Reading:
     """A document, line by line."""
 
     def __init__(self, name: str) -> None:
-        self.rows: list[Row] = []
+        self.rows: list[FileRow] = []
         self.left_out: list[int] = []
         self._name = name
         self._indent: int | None = None
@@ -161,7 +161,7 @@ class _Reading:
             self._indent = indent
         title, values = _title_and_values(text, facts=is_task)
         done = {"status": "OPEN" if ticked == " " else "DONE"}
-        self.rows.append(Row(kind="task" if is_task else "item", text=title, line=number, **{**done, **values}))
+        self.rows.append(FileRow(kind="task" if is_task else "item", text=title, line=number, **{**done, **values}))
 
     def _take_quoted(self, text: str, number: int) -> None:
         head = _NOTED.fullmatch(text)
@@ -175,7 +175,7 @@ class _Reading:
 
     def end_note(self) -> None:
         if self._note is not None:
-            self.rows.append(Row(text="\n".join(self._quoted), **self._note))
+            self.rows.append(FileRow(text="\n".join(self._quoted), **self._note))
         self._note, self._quoted = None, []
 
 

@@ -58,7 +58,7 @@ FIELDS: dict[Kind, tuple[str, ...]] = {
 """What a row of each kind may have beside its text and its id."""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class FileRow(msgspec.Struct, frozen=True, kw_only=True):
     """A line of a list. `text` is the title or the note. An item that is ticked has the status DONE. `at` is when a
     task was added, an item was ticked, a note was written, or time began to be spent; `minutes` is the estimate of a
     task, or the time that was spent. `line` is where the row begins in the file, from 1. Without a value: empty."""
@@ -85,7 +85,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 def rows(
     reader: Reader, listed: Sequence[tasks.TaskLine], progress: Callable[[int, int], None] = lambda done, of: None
-) -> Iterator[Row]:
+) -> Iterator[FileRow]:
     """These tasks, oldest first, each followed by what belongs to it: its items without the archived ones, its notes
     and the time that was spent. A timer that runs is left out. A value that no verb would take is left out, too."""
     for done, line in enumerate(sorted(listed, key=lambda line: (line.created_at, line.id)), 1):
@@ -98,10 +98,10 @@ def rows(
         progress(done, len(listed))
 
 
-def _task_row(reader: Reader, page: tasks.TaskPage) -> Row:
+def _task_row(reader: Reader, page: tasks.TaskPage) -> FileRow:
     task = page.task
     status = _or(dict[str, str | None](), lambda: task_values.checked_status(task.status, task.status_reason))
-    return Row(
+    return FileRow(
         kind="task",
         text=_title(task.title),
         status=status.get("status") or "OPEN",
@@ -123,20 +123,20 @@ def _category(reader: Reader, ident: str | None) -> str:
     return _or("", lambda: _title(tasks.read(reader, ident, "category", Category).name)) if ident else ""
 
 
-def _item_row(item: ChecklistItem) -> Row:
+def _item_row(item: ChecklistItem) -> FileRow:
     at = _instant(item.checked_at or "") if item.is_checked else ""
     status = "DONE" if item.is_checked else "OPEN"
-    return Row(kind="item", text=_title(item.title), status=status, at=at, id=item.id)
+    return FileRow(kind="item", text=_title(item.title), status=status, at=at, id=item.id)
 
 
-def _entry_rows(entry: Entry) -> Iterator[Row]:
+def _entry_rows(entry: Entry) -> Iterator[FileRow]:
     text = _or("", lambda: task_values.checked_text(_newlines(entry.text)))
     if entry.runs or not text:
         return
     spent = entry.minutes
     minutes = "" if spent is None else _or("", lambda: str(task_values.checked_minutes_spent(spent)))
     kind: Kind = "time" if entry.kind == TIME and minutes else "note"
-    yield Row(kind=kind, text=text, at=_instant(entry.at), minutes=minutes, id=entry.id)
+    yield FileRow(kind=kind, text=text, at=_instant(entry.at), minutes=minutes, id=entry.id)
 
 
 def _or(otherwise: T, checked: Callable[[], T]) -> T:
@@ -188,7 +188,7 @@ def bad_line(name: str, line: int, what: str) -> Problem:
     return Problem("bad-file", "{name}: line {line}: {what}. Nothing was imported", name=name, line=line, what=what)
 
 
-def file_of(found: Iterable[Row], name: str, now: int) -> TaskFile:
+def file_of(found: Iterable[FileRow], name: str, now: int) -> TaskFile:
     """The rows as a task file, checked whole. What has no instant gets `now` (ms). Raises `Problem` with the number of
     the line."""
     made = _Made(name, iso(now))
@@ -211,7 +211,7 @@ class _Made:
     def file(self) -> TaskFile:
         return TaskFile("lottisync-tasks/1", self._tasks, list(self._labels.values()))
 
-    def take(self, row: Row) -> None:
+    def take(self, row: FileRow) -> None:
         self._check_fields(row)
         if row.kind == "task":
             self._tasks.append(self._task(row))
@@ -222,9 +222,9 @@ class _Made:
         else:
             self._tasks[-1].notes.append(self._note(row, self._tasks[-1]))
 
-    def _check_fields(self, row: Row) -> None:
+    def _check_fields(self, row: FileRow) -> None:
         allowed = {*FIELDS[row.kind], "kind", "text", "id", "line"}
-        for field in (name for name in Row.__struct_fields__ if name not in allowed and getattr(row, name)):
+        for field in (name for name in FileRow.__struct_fields__ if name not in allowed and getattr(row, name)):
             raise Problem("bad-file", "a row of the type {kind} has no {field}", kind=row.kind, field=field)
         if row.id and ENTITY_ID.match(row.id) is None:
             raise Problem("bad-file", "{quoted} is no id", quoted=quoted(row.id))
@@ -232,7 +232,7 @@ class _Made:
             raise Problem("bad-file", "the id {quoted} is used twice", quoted=quoted(row.id))
         self._ids.add(row.id)
 
-    def _task(self, row: Row) -> TaskRecord:
+    def _task(self, row: FileRow) -> TaskRecord:
         status = task_values.checked_status(row.status or "OPEN", row.reason)
         title = task_values.checked_title(row.text)
         return TaskRecord(
@@ -260,13 +260,13 @@ class _Made:
         self._labels.setdefault(key, LabelRecord(key, label, id=derived_id("label", label.casefold())))
         return key
 
-    def _item(self, row: Row, task: TaskRecord) -> ItemRecord:
+    def _item(self, row: FileRow, task: TaskRecord) -> ItemRecord:
         title = task_values.checked_title(row.text)
         checked = task_values.checked_status_name(row.status or "OPEN") == "DONE"
         at = time_entry.checked_instant(row.at) if row.at else None
         return ItemRecord(self._key(row, task.key, title), title, checked, at, row.id or None)
 
-    def _note(self, row: Row, task: TaskRecord) -> NoteRecord:
+    def _note(self, row: FileRow, task: TaskRecord) -> NoteRecord:
         text = task_values.checked_text(row.text)
         at = time_entry.checked_instant(row.at or self._now)
         if row.kind == "time" and not row.minutes:
@@ -274,7 +274,7 @@ class _Made:
         minutes = task_values.checked_minutes_spent(_number(row.minutes)) if row.minutes else None
         return NoteRecord(self._key(row, task.key, text), at, text, minutes, row.id or None)
 
-    def _key(self, row: Row, *of: str) -> str:
+    def _key(self, row: FileRow, *of: str) -> str:
         """From the id; else from the text, and how many of the same stand before it."""
         if row.id:
             return _hashed("id", row.id)

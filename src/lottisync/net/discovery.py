@@ -34,7 +34,7 @@ RESOLVE_MILLIS = 3000
 RESOLVED_AT_ONCE = 16
 
 
-class Found(NamedTuple):
+class DiscoveredService(NamedTuple):
     """An announced service. `role` is `sync` or `pair`, `name` the opaque instance name, `digit` the
     discriminator of the code that is shown there, if one is."""
 
@@ -45,7 +45,7 @@ class Found(NamedTuple):
 
 
 class Announcement(NamedTuple):
-    """What this program announces: `name` draws an instance name; `digit` as in `Found`."""
+    """What this program announces: `name` draws an instance name; `digit` as in `DiscoveredService`."""
 
     role: str
     port: int
@@ -69,7 +69,7 @@ def spoken_on(listen_host: str) -> list[Interface]:
 async def discovering(
     listen_host: str,
     announce: Announcement | None,
-    on_found: Callable[[Found], None],
+    on_found: Callable[[DiscoveredService], None],
     on_lost: Callable[[str], None] = lambda name: None,
     asks: Callable[[str], bool] = lambda name: True,
 ) -> AsyncIterator[Callable[[], None]]:
@@ -88,7 +88,7 @@ async def discovering(
 
 
 class _Heard(NamedTuple):
-    on_found: Callable[[Found], None]
+    on_found: Callable[[DiscoveredService], None]
     on_lost: Callable[[str], None]
     asks: Callable[[str], bool]
 
@@ -197,13 +197,13 @@ def _info(reached: list[Interface], announce: Announcement, name: str) -> AsyncS
     )
 
 
-def _found(name: str, info: AsyncServiceInfo) -> Found:
+def _found(name: str, info: AsyncServiceInfo) -> DiscoveredService:
     role, digit = ((info.properties.get(key) or b"").decode("ascii", "replace") for key in (b"role", b"digit"))
     addresses = []
     for host in info.parsed_scoped_addresses(IPVersion.All):
         with contextlib.suppress(BadAddress):
             addresses.append(Address(parse_host(named_scope(host), bracketed=":" in host), info.port or 0))
-    return Found(_instance_name(name), role, tuple(addresses), digit)
+    return DiscoveredService(_instance_name(name), role, tuple(addresses), digit)
 
 
 def _instance_name(name: str) -> str:

@@ -30,7 +30,7 @@ from lottisync.identity.pairing_message import MAX_PAIRING_MESSAGE, NOTHING, Int
 from lottisync.identity.pairing_offer import CodeOffer, Offer, Password, discriminator
 from lottisync.net import tls
 from lottisync.net.address import Address, BadAddress, parse
-from lottisync.net.discovery import Announcement, Found, discovering
+from lottisync.net.discovery import Announcement, DiscoveredService, discovering
 from lottisync.net.doorway import Slots, remote_host, welcome
 from lottisync.net.interfaces import scopes
 from lottisync.net.listener import listen, local_host, port_of, remote_of
@@ -250,9 +250,9 @@ async def type_code(me: Self, code: str, *, at: Address | None, search_from: str
     Raises `PairingError` with what the other device said, `Problem` if there is none."""
     if at is not None:
         return await _type_at(me, code, at)
-    send, receive = anyio.create_memory_object_stream[Found](64)
+    send, receive = anyio.create_memory_object_stream[DiscoveredService](64)
 
-    def found(service: Found) -> None:
+    def found(service: DiscoveredService) -> None:
         with suppress(anyio.WouldBlock):
             send.send_nowait(service)
 
@@ -316,7 +316,7 @@ def _everywhere(text: str) -> list[Address]:
 
 
 async def type_at_one_of(
-    me: Self, code: str, services: MemoryObjectReceiveStream[Found]
+    me: Self, code: str, services: MemoryObjectReceiveStream[DiscoveredService]
 ) -> Paired | PairingError | Problem:
     """Pair with the one that shows `code` of the services that come in (PAIR-41, PAIR-22). Gives back what
     `type_code` raises: the task group of the search would wrap it."""
@@ -357,7 +357,7 @@ async def type_at_one_of(
     )
 
 
-async def _next(services: MemoryObjectReceiveStream[Found], until: float) -> Found | None:
+async def _next(services: MemoryObjectReceiveStream[DiscoveredService], until: float) -> DiscoveredService | None:
     """The next service; None if there is none by `until`. What came in while another was asked is not too late."""
     with suppress(anyio.WouldBlock):
         return services.receive_nowait()

@@ -58,7 +58,7 @@ def versions_said(reason: str) -> Sentence | None:
     return said if said == reason else None
 
 
-class State(StrEnum):
+class SessionState(StrEnum):
     """Of one direction."""
 
     GREETING = "greeting"
@@ -74,22 +74,22 @@ ANYTIME = (
     m.Pong,
 )  # fmt: skip
 """The messages that a side may send after the greeting, also within a round that it sends."""
-ROUND = (State.IN_CHAINS, State.IN_BATCHES, State.IN_KEYS)
+ROUND = (SessionState.IN_CHAINS, SessionState.IN_BATCHES, SessionState.IN_KEYS)
 """The parts of a round, in their order. Each may be left out."""
 
-TRANSITIONS: dict[tuple[State, type[m.Message]], State] = {
-    (State.GREETING, m.Hello): State.QUIET,
-    (State.GREETING, m.Close): State.CLOSED,
-    (State.QUIET, m.Begin): State.IN_CHAINS,
-    (State.IN_CHAINS, m.Chain): State.IN_CHAINS,
-    (State.IN_CHAINS, m.Batch): State.IN_BATCHES,
-    (State.IN_CHAINS, m.Keys): State.IN_KEYS,
-    (State.IN_BATCHES, m.Batch): State.IN_BATCHES,
-    (State.IN_BATCHES, m.Keys): State.IN_KEYS,
-    (State.IN_KEYS, m.Keys): State.IN_KEYS,
-    **{(state, kind): State.QUIET for kind in (m.End, m.Abort) for state in ROUND},
-    **{(state, kind): state for kind in ANYTIME for state in (State.QUIET, *ROUND)},
-    **{(state, m.Close): State.CLOSED for state in (State.QUIET, *ROUND)},
+TRANSITIONS: dict[tuple[SessionState, type[m.Message]], SessionState] = {
+    (SessionState.GREETING, m.Hello): SessionState.QUIET,
+    (SessionState.GREETING, m.Close): SessionState.CLOSED,
+    (SessionState.QUIET, m.Begin): SessionState.IN_CHAINS,
+    (SessionState.IN_CHAINS, m.Chain): SessionState.IN_CHAINS,
+    (SessionState.IN_CHAINS, m.Batch): SessionState.IN_BATCHES,
+    (SessionState.IN_CHAINS, m.Keys): SessionState.IN_KEYS,
+    (SessionState.IN_BATCHES, m.Batch): SessionState.IN_BATCHES,
+    (SessionState.IN_BATCHES, m.Keys): SessionState.IN_KEYS,
+    (SessionState.IN_KEYS, m.Keys): SessionState.IN_KEYS,
+    **{(state, kind): SessionState.QUIET for kind in (m.End, m.Abort) for state in ROUND},
+    **{(state, kind): state for kind in ANYTIME for state in (SessionState.QUIET, *ROUND)},
+    **{(state, m.Close): SessionState.CLOSED for state in (SessionState.QUIET, *ROUND)},
 }
 
 
@@ -98,7 +98,7 @@ class _Direction:
     side has granted it."""
 
     def __init__(self) -> None:
-        self.state = State.GREETING
+        self.state = SessionState.GREETING
         self.encodings: frozenset[int] = frozenset({PLAIN})
         self.credit = m.FIRST_CREDIT
         self.round = 0
@@ -215,12 +215,15 @@ class Session:
     @property
     def open(self) -> bool:
         """Whether anything may still be said: false from the first `Close` on, of either side."""
-        return self.closed is None and self._ours.state is not State.CLOSED
+        return self.closed is None and self._ours.state is not SessionState.CLOSED
 
     @property
     def greeted(self) -> bool:
         """Whether both sides have said hello."""
-        return self._theirs.state not in (State.GREETING, State.CLOSED) and self._ours.state is not State.GREETING
+        return (
+            self._theirs.state not in (SessionState.GREETING, SessionState.CLOSED)
+            and self._ours.state is not SessionState.GREETING
+        )
 
     # -- what the peer says
 

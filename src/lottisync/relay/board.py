@@ -25,7 +25,7 @@ Nodes = Mapping[str, Set[bytes]]
 """The fork nodes of each store that is here."""
 
 
-class Entry(msgspec.Struct):
+class BoardEntry(msgspec.Struct):
     """An envelope or a manifest that was opened. `taken` are the stores whose segments are here."""
 
     name: Name
@@ -44,7 +44,7 @@ class Entry(msgspec.Struct):
     @classmethod
     def of_envelope(
         cls, name: Name, parts: Parts, device: str, size: int, envelope: Envelope, stores: Iterable[str]
-    ) -> "Entry":
+    ) -> "BoardEntry":
         """An envelope of which nothing is taken yet. `stores` are those that are here, in their order."""
         heads = {segment.head.store: segment.head for segment in envelope.segments}
         return cls(
@@ -53,7 +53,9 @@ class Entry(msgspec.Struct):
         )  # fmt: skip
 
     @classmethod
-    def of_manifest(cls, name: Name, parts: Parts, device: str, manifest: Manifest, stores: Iterable[str]) -> "Entry":
+    def of_manifest(
+        cls, name: Name, parts: Parts, device: str, manifest: Manifest, stores: Iterable[str]
+    ) -> "BoardEntry":
         """A snapshot of which nothing is taken yet."""
         heads = {one.head.store: one.head for one in manifest.stores}
         hashes = {one.head.store: list(one.frames) for one in manifest.stores}
@@ -91,7 +93,7 @@ class Board:
         self.parted: set[str] = set()
         self.left: set[bytes] = set()
         self._spoilt: set[Name] = set()
-        self.entries: dict[Name, Entry] = {}
+        self.entries: dict[Name, BoardEntry] = {}
 
     def show(self, names: Iterable[Name]) -> None:
         """This, and nothing else, lies in the relay now."""
@@ -139,7 +141,7 @@ class Board:
         """The dots beyond their senders' knowledge that are in messages here."""
         return {dot for entry in self._relied_on(store, nodes, members, now) for dot in entry.heads[store].held}
 
-    def _relied_on(self, store: str, nodes: Nodes, members: Set[str], now: int) -> list[Entry]:
+    def _relied_on(self, store: str, nodes: Nodes, members: Set[str], now: int) -> list[BoardEntry]:
         """The messages with this store that count: said by a member, taken here, whole over there, and recorded under
         the fork nodes that are known here."""
         return [
@@ -153,7 +155,7 @@ class Board:
             and entry.recorded_under(nodes)
         ]
 
-    def snapshots(self, members: Set[str], now: int) -> list[Entry]:
+    def snapshots(self, members: Set[str], now: int) -> list[BoardEntry]:
         """The snapshots that may be relied on."""
         return [
             entry
@@ -191,11 +193,11 @@ class Board:
         return there - kept
 
 
-def _old(entry: Entry, now: int) -> bool:
+def _old(entry: BoardEntry, now: int) -> bool:
     return entry.kind is Kind.MANIFEST and now - entry.at > SNAPSHOT_LIFE
 
 
-def _replaces(snapshot: Entry, entry: Entry) -> bool:
+def _replaces(snapshot: BoardEntry, entry: BoardEntry) -> bool:
     """Whether an entry may go for a snapshot. Another snapshot goes only for one that is strictly greater: of two that
     relied on each other, both would go."""
     if snapshot is entry:
@@ -209,7 +211,7 @@ def _replaces(snapshot: Entry, entry: Entry) -> bool:
     return not _covers(entry, snapshot) or snapshot.name > entry.name
 
 
-def _was_said_before(entry: Entry, snapshot: Entry) -> bool:
+def _was_said_before(entry: BoardEntry, snapshot: BoardEntry) -> bool:
     """Whether its own device said it, under fewer fork nodes than it knew when it made the snapshot. The hosts of the
     two are not the same any more; but the device had what it said (RELAY-904)."""
     return (entry.name.lane, entry.device) == (snapshot.name.lane, snapshot.device) and (
@@ -220,7 +222,7 @@ def _was_said_before(entry: Entry, snapshot: Entry) -> bool:
     )
 
 
-def _covers(snapshot: Entry, entry: Entry) -> bool:
+def _covers(snapshot: BoardEntry, entry: BoardEntry) -> bool:
     return all(
         store in snapshot.heads and _covers_head(snapshot.heads[store], head) for store, head in entry.heads.items()
     )

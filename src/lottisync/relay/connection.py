@@ -21,7 +21,7 @@ from nats.js.errors import APIError
 from lottisync.device import clock
 from lottisync.problem import Problem, Sentence
 from lottisync.relay.credentials import expires_at, form_of
-from lottisync.relay.setting import Setting
+from lottisync.relay.setting import RelaySetting
 from lottisync.store.instant import iso, to_the_minute
 
 # At the end of every connection with TLS asyncio warns of how its own streams, which nats-py uses, end.
@@ -75,7 +75,7 @@ class RelayConnection(Client):
                 await asyncio.wait_for(transport.wait_closed(), 1)
 
 
-async def connect(setting: Setting) -> RelayConnection:
+async def connect(setting: RelaySetting) -> RelayConnection:
     """Raises `Problem`."""
     client = RelayConnection()
     options = {**_credentials(setting), **_tls(setting)}
@@ -98,7 +98,7 @@ async def connect(setting: Setting) -> RelayConnection:
     return client
 
 
-def _at_odds(setting: Setting, error: BaseException, client: RelayConnection) -> Problem | None:
+def _at_odds(setting: RelaySetting, error: BaseException, client: RelayConnection) -> Problem | None:
     """The server answers, and does not agree with the URL on TLS: it is up, and its certificate is not the matter."""
     if client.lacks_tls:
         code, reason = "relay-without-tls", Sentence("the server does not use TLS, and the URL begins with tls://")
@@ -109,7 +109,7 @@ def _at_odds(setting: Setting, error: BaseException, client: RelayConnection) ->
     return _unusable(setting, code, reason)
 
 
-def unusable(setting: Setting, error: BaseException, refused: str = "") -> Problem:
+def unusable(setting: RelaySetting, error: BaseException, refused: str = "") -> Problem:
     """The relay did not do what was asked of it. `refused`: what it did not permit."""
     reason: str = refused or str(error).strip().removeprefix("nats: ") or type(error).__name__
     code = "relay-unreachable"
@@ -136,7 +136,7 @@ def _untrusted(error: ssl.SSLError) -> tuple[str, str]:
     return code, Sentence("its certificate is not valid here: {why}", why=error.verify_message.rstrip("."))
 
 
-def _not_accepted(setting: Setting) -> tuple[str, str]:
+def _not_accepted(setting: RelaySetting) -> tuple[str, str]:
     expired = expires_at(Path(setting.credentials)) if setting.credentials else None
     if expired is not None and expired <= clock.now():
         at = to_the_minute(iso(expired))
@@ -144,7 +144,7 @@ def _not_accepted(setting: Setting) -> tuple[str, str]:
     return "relay-refused-us", Sentence("the server does not accept the name, password or credentials")
 
 
-def _unusable(setting: Setting, code: str, reason: str) -> Problem:
+def _unusable(setting: RelaySetting, code: str, reason: str) -> Problem:
     return Problem(
         code, "the relay at {url} cannot be used: {reason}", hint="relay-doctor", url=setting.shown, reason=reason
     )
@@ -162,7 +162,7 @@ def said_by_server(error: BaseException) -> str:
     return (isinstance(error, APIError) and error.description) or type(error).__name__
 
 
-def stalled(setting: Setting, error: BaseException, refused: str = "") -> Problem:
+def stalled(setting: RelaySetting, error: BaseException, refused: str = "") -> Problem:
     """The server is connected, and JetStream did not do what was asked of it."""
     if has_no_room(error):
         return Problem(
@@ -185,7 +185,7 @@ def stalled(setting: Setting, error: BaseException, refused: str = "") -> Proble
     return unusable(setting, error, refused)
 
 
-def _tls(setting: Setting) -> dict[str, Any]:
+def _tls(setting: RelaySetting) -> dict[str, Any]:
     """Verified against the certificate in the setting, or against those that this machine trusts. One that a person
     has given is enough, no matter who has signed it (RELAY-1241)."""
     if not setting.url.startswith("tls://"):
@@ -196,7 +196,7 @@ def _tls(setting: Setting) -> dict[str, Any]:
     return {"tls": context}
 
 
-def _credentials(setting: Setting) -> dict[str, Any]:
+def _credentials(setting: RelaySetting) -> dict[str, Any]:
     if not setting.credentials:
         return {}
     file = Path(setting.credentials)

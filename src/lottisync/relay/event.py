@@ -6,7 +6,7 @@ from lottisync.problem import Sentence
 from lottisync.relay.header import Name
 
 
-class Refused(NamedTuple):
+class PassedOver(NamedTuple):
     """A message was passed over."""
 
     name: Name
@@ -41,13 +41,13 @@ class Taken(NamedTuple):
     device: str
 
 
-Event = Refused | WentBack | Differs | Split | Taken
+Event = PassedOver | WentBack | Differs | Split | Taken
 
 
 def words(event: Event) -> tuple[str, Sentence] | None:
     """A code and a sentence, for a log and for people; None if nobody needs to see it."""
     match event:
-        case Refused(name, reason):
+        case PassedOver(name, reason):
             return "relay-refused", Sentence(
                 "message {number} of {channel} at the relay was passed over: {reason}",
                 number=name.number,

@@ -10,7 +10,7 @@ from lottisync.relay.circle import Circle
 from lottisync.relay.event import Event, WentBack
 
 
-class Heads:
+class LaneHeads:
     """`events` takes what is noticed."""
 
     def __init__(self, device: Device, circle: Circle, board: Board, events: list[Event]) -> None:

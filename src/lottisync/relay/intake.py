@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from lottisync.causality import vector_clock
 from lottisync.device.device import Device
 from lottisync.relay import content, taking
-from lottisync.relay.board import Board, Entry
+from lottisync.relay.board import Board, BoardEntry
 from lottisync.relay.circle import Circle
 from lottisync.relay.content import Ahead, Head, Segment
 from lottisync.relay.event import Event, Split, Taken
@@ -29,7 +29,7 @@ class Intake:
 
     # -- what can be taken
 
-    def untaken(self, kind: Kind) -> list[Entry]:
+    def untaken(self, kind: Kind) -> list[BoardEntry]:
         """Entries of members with something that is not here, in order."""
         board, members = self._board, self._circle.members
         found = [
@@ -39,14 +39,14 @@ class Intake:
         ]
         return sorted(found, key=lambda entry: entry.name)
 
-    def note_what_is_here(self, entry: Entry) -> None:
+    def note_what_is_here(self, entry: BoardEntry) -> None:
         """Count as taken what came here in another way."""
         for store, head in entry.heads.items():
             with self._device.stores[store].reading() as reader:
                 if taking.is_here(head, reader):
                     entry.taken.add(store)
 
-    def could_take(self, entry: Entry) -> bool:
+    def could_take(self, entry: BoardEntry) -> bool:
         """Whether the first store of it that is not here could be taken now."""
         store = next((store for store in entry.heads if store not in entry.taken), None)
         if store is None:
@@ -70,7 +70,7 @@ class Intake:
 
     # -- taking it
 
-    def take_envelope(self, entry: Entry, envelope: content.Envelope, now: int) -> bool:
+    def take_envelope(self, entry: BoardEntry, envelope: content.Envelope, now: int) -> bool:
         """Take what can be taken, store by store, and stop at the first that cannot. False if a store refused its
         segment: reading the message again before the relay is looked at again would not help."""
         self.note_what_is_here(entry)
@@ -83,7 +83,7 @@ class Intake:
                     return False
         return True
 
-    def _take_segment(self, entry: Entry, segment: Segment, now: int) -> bool:
+    def _take_segment(self, entry: BoardEntry, segment: Segment, now: int) -> bool:
         head = segment.head
         try:
             with self._device.stores[head.store].transaction(now, None) as tx:
@@ -94,7 +94,7 @@ class Intake:
         return self._joined(entry, head.store, node)
 
     def take_frame(
-        self, entry: Entry, store: str, begun: Taking | None, frame: content.Frame, now: int, *, last: bool
+        self, entry: BoardEntry, store: str, begun: Taking | None, frame: content.Frame, now: int, *, last: bool
     ) -> Taking | None:
         """Take one frame of a snapshot. `begun` is what the call before it gave back for this store, None for the
         store's first frame. None if the store cannot take it; `entry.taken` says when the store has all."""
@@ -118,7 +118,7 @@ class Intake:
             if taking.obstacle(head, LocalState(reader)) is None:
                 self._board.parted.add(head.store)
 
-    def _joined(self, entry: Entry, store: str, node: bytes | None) -> bool:
+    def _joined(self, entry: BoardEntry, store: str, node: bytes | None) -> bool:
         if node is not None:
             self._events.append(Split(store))
             return False

@@ -31,7 +31,7 @@ from lottisync.relay.connection import RelayConnection, connect, has_no_room, st
 from lottisync.relay.deletion import Purge
 from lottisync.relay.header import LANE_BYTES, Name
 from lottisync.relay.lane import Moved, Publication
-from lottisync.relay.setting import Setting
+from lottisync.relay.setting import RelaySetting
 from lottisync.relay.trial import Trial
 
 REQUEST_SECONDS = 10.0
@@ -66,7 +66,7 @@ class JetStream:
     """Made by `connect`. `changed` is set whenever another program has published something. `replaced` are the names
     that the last look found again, and under them another message than was found or put there before."""
 
-    def __init__(self, client: RelayConnection, context: JetStreamContext, setting: Setting, tag: bytes) -> None:
+    def __init__(self, client: RelayConnection, context: JetStreamContext, setting: RelaySetting, tag: bytes) -> None:
         self._client, self._context, self._setting = client, context, setting
         self._prefix = f"ls.{setting.space.hex()}"
         self._stream = f"LS-{setting.space.hex()}"
@@ -83,7 +83,7 @@ class JetStream:
     # -- coming and going
 
     @classmethod
-    async def connect(cls, setting: Setting, tag: bytes) -> "JetStream":
+    async def connect(cls, setting: RelaySetting, tag: bytes) -> "JetStream":
         """Connect, and make the stream if it is not there. Raises `Problem`."""
         client = await connect(setting)
         try:
@@ -94,7 +94,7 @@ class JetStream:
 
     @classmethod
     async def opened(
-        cls, client: RelayConnection, setting: Setting, tag: bytes, patience: float = REQUEST_SECONDS
+        cls, client: RelayConnection, setting: RelaySetting, tag: bytes, patience: float = REQUEST_SECONDS
     ) -> "JetStream":
         """At a server that is connected. `patience` (seconds) bounds each request. Raises `Problem`; the caller still
         has to close the connection."""

@@ -20,7 +20,7 @@ EPOCH_LIFE = 90 * 24 * 3_600_000
 gets one key, without the device that holds it, reads at most twice this time of what is said."""
 
 
-class Opened(NamedTuple):
+class UnwrappedKeys(NamedTuple):
     """What another member has wrapped in one keys message, and for how many."""
 
     signer: str
@@ -29,7 +29,9 @@ class Opened(NamedTuple):
     wraps: int
 
 
-class Keyring:
+class EpochKeyring:
+    """See the module."""
+
     def __init__(self, device: Device, circle: Circle, chance: Chance) -> None:
         self._device, self._circle, self._chance = device, circle, chance
         self._box = BoxKey(device.key)
@@ -39,7 +41,7 @@ class Keyring:
         self._since = {ident: since for ident, (_, since) in kept.items()}
         self.held_by: dict[bytes, tuple[str, frozenset[bytes]]] = {}
         """Of each lane, whose it is, and the epochs that it has last said it holds."""
-        self.opened: dict[Name, Opened] = {}
+        self.opened: dict[Name, UnwrappedKeys] = {}
         """The keys messages of other members that this device has opened, as long as they lie there."""
 
     def sealing(self, now: int) -> Epoch:
@@ -113,7 +115,7 @@ class Keyring:
         if signer is not None and found.epochs:
             name = Name(parts.header.lane, "keys", parts.header.number)
             ids = frozenset(one.id for one in found.epochs), frozenset(record.record_id for record in records)
-            self.opened[name] = Opened(signer, *ids, wraps)
+            self.opened[name] = UnwrappedKeys(signer, *ids, wraps)
         return learnt or bool(new)
 
     def _opened(self, parts: Parts, signer: str | None) -> tuple[content.Keyring, int]:

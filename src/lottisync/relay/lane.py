@@ -10,7 +10,7 @@ from typing import NamedTuple
 from lottisync.device.device import Device
 from lottisync.problem import Problem
 from lottisync.relay import ledger
-from lottisync.relay.board import Entry
+from lottisync.relay.board import BoardEntry
 from lottisync.relay.epoch import Epoch
 from lottisync.relay.header import (
     CHANNEL,
@@ -54,7 +54,7 @@ class Lane:
     def __init__(self, device: Device, space: bytes, incarnation: bytes, chance: Chance) -> None:
         self._device, self._space, self._incarnation, self._chance = device, space, incarnation, chance
         self._overtaken = False
-        self._sent: dict[Name, Entry] = {}
+        self._sent: dict[Name, BoardEntry] = {}
 
     @property
     def id(self) -> bytes:
@@ -120,7 +120,7 @@ class Lane:
                 ledger.queue(tx, publication.name.number, publication.data)
         return publication
 
-    def logged(self, publication: Publication, entry: Entry, now: int) -> Publication:
+    def logged(self, publication: Publication, entry: BoardEntry, now: int) -> Publication:
         """Write down a message of the log. `entry` is what the board says of it when it is acknowledged."""
         self._sent[publication.name] = entry
         return self.written_down(publication, now, kept=True)
@@ -133,7 +133,7 @@ class Lane:
             waiting = ledger.unacknowledged(reader)
         return Publication(Name(self.id, "log", waiting[0]), waiting[1]) if waiting is not None else None
 
-    def acknowledged(self, name: Name, now: int) -> Entry | None:
+    def acknowledged(self, name: Name, now: int) -> BoardEntry | None:
         """The relay holds this message. What the board says of it, if this program has made it."""
         with self._device.space.reading() as reader:
             waiting = ledger.unacknowledged(reader)

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Set
 
 from lottisync.relay.header import Name, Parts
-from lottisync.relay.keyring import Keyring
+from lottisync.relay.keyring import EpochKeyring
 from lottisync.relay.seal import unsealed
 
 
 class Locked:
     """`epochs` says which epoch each of them waits for."""
 
-    def __init__(self, keyring: Keyring) -> None:
+    def __init__(self, keyring: EpochKeyring) -> None:
         self._keyring = keyring
         self.epochs: dict[Name, bytes] = {}
 

@@ -7,9 +7,9 @@ from lottisync.relay.board import Board
 from lottisync.relay.circle import Circle
 from lottisync.relay.content import MAX_LANES
 from lottisync.relay.header import Kind, Name
-from lottisync.relay.keyring import Keyring
+from lottisync.relay.keyring import EpochKeyring
 from lottisync.relay.lane import Lane, Publication
-from lottisync.relay.receiving import Receiving
+from lottisync.relay.receiving import RelayReader
 from lottisync.sync.local_state import LocalState
 
 STATE_SECONDS = 60
@@ -20,7 +20,7 @@ class OwnState:
     """It is said again when it has changed, or when the relay has lost it; seldom, unless the device leaves."""
 
     def __init__(
-        self, device: Device, lane: Lane, circle: Circle, keyring: Keyring, board: Board, receiving: Receiving
+        self, device: Device, lane: Lane, circle: Circle, keyring: EpochKeyring, board: Board, receiving: RelayReader
     ) -> None:
         self._device, self._lane, self._circle, self._keyring = device, lane, circle, keyring
         self._board, self._receiving = board, receiving

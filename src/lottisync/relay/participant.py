@@ -25,10 +25,10 @@ from lottisync.relay.circle import Circle
 from lottisync.relay.deletion import Purge, purged
 from lottisync.relay.event import Event
 from lottisync.relay.header import INCARNATION_BYTES, Name
-from lottisync.relay.keyring import Chance, Keyring
+from lottisync.relay.keyring import Chance, EpochKeyring
 from lottisync.relay.lane import Lane, Publication
 from lottisync.relay.publishing import Publishing
-from lottisync.relay.receiving import Receiving
+from lottisync.relay.receiving import RelayReader
 from lottisync.relay.standing import Standing, standing
 
 
@@ -43,9 +43,9 @@ class Participant:
         self._board = Board()
         self._circle = Circle(device)
         self._circle.announce(now)
-        self.keyring = Keyring(device, self._circle, chance)
+        self.keyring = EpochKeyring(device, self._circle, chance)
         lane = Lane(device, space, incarnation, chance)
-        self._receiving = Receiving(device, space, lane, self._circle, self.keyring, self._board)
+        self._receiving = RelayReader(device, space, lane, self._circle, self.keyring, self._board)
         self.publishing = Publishing(
             device, space, lane, self._circle, self.keyring, self._board, self._receiving, chance
         )

@@ -11,15 +11,15 @@ from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Clock
 from lottisync.device.device import Device
 from lottisync.relay import content
-from lottisync.relay.board import Board, Entry, Nodes
+from lottisync.relay.board import Board, BoardEntry, Nodes
 from lottisync.relay.circle import Circle
 from lottisync.relay.content import Ahead, Part
 from lottisync.relay.deletion import Purge, purges
 from lottisync.relay.header import Kind, Name, parts_of
-from lottisync.relay.keyring import Chance, Keyring
+from lottisync.relay.keyring import Chance, EpochKeyring
 from lottisync.relay.lane import Lane, Publication
 from lottisync.relay.own_state import OwnState
-from lottisync.relay.receiving import Receiving
+from lottisync.relay.receiving import RelayReader
 from lottisync.relay.recording import MAX_HELD, PART_BYTES, Recording, size_of
 from lottisync.relay.snapshot_out import SnapshotOut, moments
 from lottisync.store import chain, fork
@@ -44,8 +44,8 @@ class Publishing:
     """Which message comes next: a kept one, a frame, keys, news, or this device's state."""
 
     def __init__(
-        self, device: Device, space: bytes, lane: Lane, circle: Circle, keyring: Keyring, board: Board,
-        receiving: Receiving, chance: Chance,
+        self, device: Device, space: bytes, lane: Lane, circle: Circle, keyring: EpochKeyring, board: Board,
+        receiving: RelayReader, chance: Chance,
     ) -> None:  # fmt: skip
         self._device, self._space, self.lane = device, space, lane
         self._circle, self._keyring, self._board, self._receiving = circle, keyring, board, receiving
@@ -151,7 +151,7 @@ class Publishing:
     def _logged(self, envelope: content.Envelope, now: int) -> Publication:
         made = self.lane.sealed(Kind.ENVELOPE, "log", self._keyring.sealing(now), content.encode(envelope))
         parts = parts_of(made.data)
-        entry = Entry.of_envelope(made.name, parts, self._device.id, len(made.data), envelope, self._device.stores)
+        entry = BoardEntry.of_envelope(made.name, parts, self._device.id, len(made.data), envelope, self._device.stores)
         entry.taken.update(entry.heads)
         return self.lane.logged(made, entry, now)
 
@@ -193,7 +193,7 @@ class Publishing:
         self._snapshot.begin(self._keyring.sealing(now), now)
         return self._snapshot.next(now)
 
-    def _own_tail(self, now: int) -> list[Entry]:
+    def _own_tail(self, now: int) -> list[BoardEntry]:
         """What of the own log no snapshot covers; the manifest of one may be among it."""
         lane = self.lane.id
         first = self._board.superseded(lane, self._circle.members.keys(), now)

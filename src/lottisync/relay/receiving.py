@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator, Set
 from lottisync.device.device import Device
 from lottisync.problem import Problem
 from lottisync.relay import content
-from lottisync.relay.board import Board, Entry
+from lottisync.relay.board import Board, BoardEntry
 from lottisync.relay.circle import MOST_LANES, Circle
 from lottisync.relay.content import MAX_REFUSED
 from lottisync.relay.doubts import Doubts
-from lottisync.relay.event import Event, Refused
+from lottisync.relay.event import Event, PassedOver
 from lottisync.relay.header import NO_EPOCH, BadMessage, Kind, Name, Parts, parts_of, refuse_misplaced
-from lottisync.relay.heads import Heads
+from lottisync.relay.heads import LaneHeads
 from lottisync.relay.intake import Intake
-from lottisync.relay.keyring import Keyring
+from lottisync.relay.keyring import EpochKeyring
 from lottisync.relay.lane import Lane
 from lottisync.relay.locked import Locked
 from lottisync.relay.snapshot_in import NOT_THE_FRAME, SnapshotIn
@@ -26,17 +26,17 @@ from lottisync.relay.states import States
 from lottisync.sync.incoming import Unacceptable
 
 
-class Receiving:
+class RelayReader:
     """What one device has read in a relay, and what it reads next."""
 
     def __init__(
-        self, device: Device, space: bytes, lane: Lane, circle: Circle, keyring: Keyring, board: Board
+        self, device: Device, space: bytes, lane: Lane, circle: Circle, keyring: EpochKeyring, board: Board
     ) -> None:
         self._device, self._space, self._lane = device, space, lane
         self._circle, self._keyring, self._board = circle, keyring, board
         self.events: list[Event] = []
         self._locked = Locked(keyring)
-        self._heads = Heads(device, circle, board, self.events)
+        self._heads = LaneHeads(device, circle, board, self.events)
         self.states = States(device, keyring, self._locked, self._heads, self.events)
         self._intake = Intake(device, circle, board, self.events)
         self._snapshot = SnapshotIn(board, self._intake, self._locked)
@@ -131,14 +131,14 @@ class Receiving:
             refuse_misplaced(parts.header, self._space, name)
             self._read(name, parts, data, now)
         except (BadMessage, Unacceptable) as error:
-            self.events.append(Refused(name, error.sentence if isinstance(error, Problem) else str(error)))
+            self.events.append(PassedOver(name, error.sentence if isinstance(error, Problem) else str(error)))
             self.unusable.add(name)
             self._give_up(name)
 
     def _doubted(self, name: Name, *, genuine: bool) -> None:
         """Another device could not use this frame."""
         if not genuine:
-            self.events.append(Refused(name, NOT_THE_FRAME))
+            self.events.append(PassedOver(name, NOT_THE_FRAME))
             self._board.replaced({name})
 
     def _give_up(self, name: Name) -> None:
@@ -197,10 +197,10 @@ class Receiving:
         entries, stores = self._board.entries, self._device.stores
         if parts.header.kind is Kind.MANIFEST:
             manifest = content.decode(body, content.Manifest)
-            entries.setdefault(name, Entry.of_manifest(name, parts, signer, manifest, stores))
+            entries.setdefault(name, BoardEntry.of_manifest(name, parts, signer, manifest, stores))
             return
         envelope = content.decode(body, content.Envelope)
-        entry = entries.setdefault(name, Entry.of_envelope(name, parts, signer, size, envelope, stores))
+        entry = entries.setdefault(name, BoardEntry.of_envelope(name, parts, signer, size, envelope, stores))
         if not self._intake.take_envelope(entry, envelope, now):
             self._refused.add(name)
 

@@ -17,7 +17,7 @@ _CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\\s]+-----END
 _URL = re.compile(r"\A(nats|tls)://\S{1,500}\Z")
 
 
-class Setting(msgspec.Struct, frozen=True):
+class RelaySetting(msgspec.Struct, frozen=True):
     """`url` may hold a name and a password, or a token; `space` is how this person's devices find each other there;
     `certificate` (PEM) is the one that the server shows, empty if this machine trusts it anyway. `credentials` is where
     this device keeps a file of them, empty without one: all else is the same on every device."""
@@ -59,7 +59,7 @@ def parse_certificate(text: str) -> str:
     return certificate
 
 
-def read(space: Store) -> Setting | None:
+def read(space: Store) -> RelaySetting | None:
     """None if no relay is used."""
     with space.reading() as reader:
         entity = reader.entity(RECORD)
@@ -76,10 +76,10 @@ def read(space: Store) -> Setting | None:
         return None
     if len(found) != SPACE_BYTES:
         return None
-    return Setting(url, found, certificate if isinstance(certificate, str) else "", credentials)
+    return RelaySetting(url, found, certificate if isinstance(certificate, str) else "", credentials)
 
 
-def write(space: Store, url: str, new_space: bytes, now: int, certificate: str = "") -> Setting:
+def write(space: Store, url: str, new_space: bytes, now: int, certificate: str = "") -> RelaySetting:
     """Use this relay from now on. The space stays what it was, if there was one."""
     before = read(space)
     named = before.space if before is not None else new_space
@@ -89,7 +89,7 @@ def write(space: Store, url: str, new_space: bytes, now: int, certificate: str =
         tx.put(RECORD, SETTING, {**fields, DELETED_AT: None} if switched_off else fields)
     with space.reading() as reader:
         credentials = ledger.credentials(reader)
-    return Setting(fields["url"], named, certificate, credentials)
+    return RelaySetting(fields["url"], named, certificate, credentials)
 
 
 def use_credentials(space: Store, file: str, now: int) -> None:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Collection, Set
 
 from lottisync.relay import content
-from lottisync.relay.board import Board, Entry
+from lottisync.relay.board import Board, BoardEntry
 from lottisync.relay.header import BadMessage, Kind, Name, Parts
 from lottisync.relay.intake import Intake
 from lottisync.relay.locked import Locked
@@ -16,7 +16,7 @@ NOT_THE_FRAME = "a frame is not the one that its snapshot names"
 class _Frames:
     """`rest` are the frames to come: (store, name, hash). `taking` is the store that has some of its frames."""
 
-    def __init__(self, entry: Entry, stores: Collection[str]) -> None:
+    def __init__(self, entry: BoardEntry, stores: Collection[str]) -> None:
         self.entry = entry
         self.taking: Taking | None = None
         names = iter(entry.frames())

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from lottisync.device.device import Device
 from lottisync.relay import content, ledger
-from lottisync.relay.board import Board, Entry
+from lottisync.relay.board import Board, BoardEntry
 from lottisync.relay.epoch import Epoch
 from lottisync.relay.header import FIRST, Kind, Name, hash_of, parts_of
 from lottisync.relay.lane import Lane, Publication
@@ -115,7 +115,7 @@ class SnapshotOut:
         if not all(name in self._board.present for name in names):
             return None
         made = self._lane.sealed(Kind.MANIFEST, "log", frames.epoch, content.encode(manifest))
-        entry = Entry.of_manifest(made.name, parts_of(made.data), self._device.id, manifest, self._device.stores)
+        entry = BoardEntry.of_manifest(made.name, parts_of(made.data), self._device.id, manifest, self._device.stores)
         entry.taken.update(entry.heads)
         self._board.parted.clear()
         return self._lane.logged(made, entry, now)

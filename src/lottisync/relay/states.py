@@ -4,8 +4,8 @@ from lottisync.device.device import Device
 from lottisync.relay import content
 from lottisync.relay.event import Differs, Event, Split
 from lottisync.relay.header import Name, Parts
-from lottisync.relay.heads import Heads
-from lottisync.relay.keyring import Keyring
+from lottisync.relay.heads import LaneHeads
+from lottisync.relay.keyring import EpochKeyring
 from lottisync.relay.locked import Locked
 from lottisync.store import forgetting, fork
 from lottisync.store.store import Store
@@ -15,7 +15,9 @@ from lottisync.sync.local_state import LocalState
 class States:
     """`last` holds the state of each device that has said one, this one included."""
 
-    def __init__(self, device: Device, keyring: Keyring, locked: Locked, heads: Heads, events: list[Event]) -> None:
+    def __init__(
+        self, device: Device, keyring: EpochKeyring, locked: Locked, heads: LaneHeads, events: list[Event]
+    ) -> None:
         self._device, self._keyring, self._locked, self._heads, self._events = device, keyring, locked, heads, events
         self.last: dict[str, content.State] = {}
         self.refused: set[Name] = set()

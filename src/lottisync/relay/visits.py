@@ -21,7 +21,7 @@ from lottisync.relay.keyring import Chance
 from lottisync.relay.lane import Moved, taken
 from lottisync.relay.participant import Participant
 from lottisync.relay.reached import Reached
-from lottisync.relay.setting import Setting
+from lottisync.relay.setting import RelaySetting
 from lottisync.relay.standing import Standing
 from lottisync.store.doorbell import Bell
 from lottisync.store.instant import iso
@@ -61,7 +61,7 @@ def needs_nats() -> Iterator[None]:
         ) from None
 
 
-def tag(device: Device, setting: Setting) -> bytes:
+def tag(device: Device, setting: RelaySetting) -> bytes:
     """By which a device's subjects begin: always the same, so that a credential can be bound to them."""
     return device.key.derived(TAG_LABEL + setting.space)[:LANE_BYTES]
 
@@ -72,7 +72,7 @@ def pause_after(failures: int, chance: Chance) -> float:
     return whole * (1 - int.from_bytes(chance(2), "big") / 2**17)
 
 
-class Found(NamedTuple):
+class RelayStatus(NamedTuple):
     """How the other devices stand, and the bytes at the relay: `used` of `allowed`, None if it sets no bound."""
 
     standing: list[Standing]
@@ -111,7 +111,7 @@ class Visits:
                 self._failures += 1
                 await anyio.sleep(pause_after(self._failures, self._chance))
 
-    async def _stay(self, setting: Setting) -> None:
+    async def _stay(self, setting: RelaySetting) -> None:
         """At one relay, until the setting changes, or this device has more stores: what was passed over as that of a
         store that is not here is then read (RELAY-1200)."""
         relay = await self._connect(setting)
@@ -145,7 +145,7 @@ class Visits:
                 participant.close()
                 await relay.close()
 
-    async def once(self, setting: Setting, *, publish: bool = True) -> "Found":
+    async def once(self, setting: RelaySetting, *, publish: bool = True) -> "RelayStatus":
         """One visit; how the other devices stand, and what is stored there."""
         relay = await self._connect(setting)
         participant = await self._call(partial(self._participant, setting))
@@ -157,7 +157,7 @@ class Visits:
                     await self._read(relay, participant)
             standing = await self._call(partial(participant.standing, self._now()))
             with relay.asking():
-                return Found(standing, *await relay.room())
+                return RelayStatus(standing, *await relay.room())
         finally:
             participant.close()
             await relay.close()
@@ -215,25 +215,25 @@ class Visits:
             data = await relay.fetch(name)
             await self._call(partial(participant.receive, name, data, self._now()))
 
-    async def _connect(self, setting: Setting) -> "JetStream":
+    async def _connect(self, setting: RelaySetting) -> "JetStream":
         with needs_nats():
             from lottisync.relay.jetstream import JetStream
         return await JetStream.connect(setting, tag(self._device, setting))
 
-    def _participant(self, setting: Setting) -> Participant:
+    def _participant(self, setting: RelaySetting) -> Participant:
         return Participant(self._device, setting.space, self._chance, self._now())
 
     def _now(self) -> int:
         return self._device.environment.now()
 
-    def _say_once(self, setting: Setting, error: Exception) -> None:
+    def _say_once(self, setting: RelaySetting, error: Exception) -> None:
         text = error.sentence if isinstance(error, Problem) else f"{type(error).__name__}: {error}".rstrip(": ")
         said = text if isinstance(text, Sentence) else Sentence(text)
         if self.reached is None or said != self.reached.failure:
             self._report("relay-away", f"the relay was not visited, and is tried again: {said}")
         self._reached(setting, said)
 
-    def _reached(self, setting: Setting, failure: Sentence | None) -> None:
+    def _reached(self, setting: RelaySetting, failure: Sentence | None) -> None:
         before, since = self.reached, iso(self._now())
         if before is not None and (before.url, before.failure is None) == (setting.shown, failure is None):
             since = before.since

@@ -17,7 +17,7 @@ from lottisync.language import marked
 from lottisync.review import effect, effect_write, saga, undo
 from lottisync.review.action import Unreadable
 from lottisync.review.decision import decision_on
-from lottisync.review.desk import Act, Desk, Ledgers, failed
+from lottisync.review.desk import Desk, Ledgers, ReviewTransaction, failed
 from lottisync.review.ledger import Placed, one_set, unknown
 from lottisync.review.outcome import Done, Outcome
 from lottisync.review.precedence import PERSON
@@ -108,10 +108,10 @@ class Sagas:
         saga. Sagas without an effect are closed."""
         witnesses = [self._witness(begun) if _came_about(begun, one) else None for begun, one in done]
         with self._desk.agents.transaction(now, PERSON) as tx:
-            act = Act(self._desk, tx, now)
+            act = ReviewTransaction(self._desk, tx, now)
             return [self._settle(act, *one, witness) for one, witness in zip(done, witnesses, strict=True)]
 
-    def _settle(self, act: Act, begun: Begun, done: Done, witness: Witness | None) -> Outcome:
+    def _settle(self, act: ReviewTransaction, begun: Begun, done: Done, witness: Witness | None) -> Outcome:
         (placed, request), item = begun, begun.placed.item
         operation = request.operation(item)
         if request.kind == "mark":

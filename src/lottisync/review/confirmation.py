@@ -12,7 +12,7 @@ from lottisync.review.action import Action, Unreadable
 from lottisync.review.change import ChangeItem
 from lottisync.review.completion import BUILDS, Begun, Sagas
 from lottisync.review.decision import twins
-from lottisync.review.desk import DECIDED, UNSEEN, Act, Desk, Shown
+from lottisync.review.desk import DECIDED, UNSEEN, Desk, ReviewTransaction, Shown
 from lottisync.review.effect import Effect
 from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Outcome
@@ -40,7 +40,7 @@ def confirm(
     outcomes = {ident: out for ident, (request, out) in finished.items() if request.kind == "confirm"}
     begun: list[Begun] = []
     with desk.agents.transaction(now, PERSON) as tx:
-        act = Act(desk, tx, now, shown)
+        act = ReviewTransaction(desk, tx, now, shown)
         for ident in item_ids:
             if ident in outcomes or (only_open and not act.ledgers.find(ident).state.open):
                 continue
@@ -55,7 +55,11 @@ def confirm(
 
 
 def _begin(
-    act: Act, placed: Placed, begun: Sequence[Begun], edited_args: Mapping[str, Any] | None, against: Against
+    act: ReviewTransaction,
+    placed: Placed,
+    begun: Sequence[Begun],
+    edited_args: Mapping[str, Any] | None,
+    against: Against,
 ) -> Begun | Outcome:
     """Write the saga's row; or return why it cannot be done, with nothing written. An item after the first of an act is
     compared with the journal later, when the ones before it have been carried out."""
@@ -125,7 +129,7 @@ def keep(desk: Desk, sagas: Sagas, item_id: str, now: int, *, shown: Shown = UNS
     """Settle a contested item in favour of its effect (REV-58)."""
     sagas.finish_begun([item_id], now)
     with desk.agents.transaction(now, PERSON) as tx:
-        act = Act(desk, tx, now, shown)
+        act = ReviewTransaction(desk, tx, now, shown)
         placed = act.ledgers.find(item_id)
         if (refused := act.undecidable(placed)) is not None:
             return refused

@@ -94,7 +94,7 @@ class Ledgers:
         return ledger.find(item_id)
 
 
-class Act:
+class ReviewTransaction:
     """One act in one transaction of the agent store, at the time `now` (ms). `shown` are the digests of the views that
     the person was shown, by item."""
 

@@ -29,7 +29,7 @@ class SetHead(NamedTuple):
     contested: bool
 
 
-class Heads:
+class SetHeads:
     """Those of one store, from call to call. What is known of a set holds until its task is written to, or until the
     next moment at which time alone changes one: that is `until` (ms)."""
 

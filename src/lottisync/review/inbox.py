@@ -25,7 +25,7 @@ from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
 if TYPE_CHECKING:
-    from lottisync.review.undo import Choice
+    from lottisync.review.undo import ContestedValues
 
 
 class SetView(msgspec.Struct, frozen=True, rename="camel"):
@@ -129,9 +129,9 @@ class Inbox:
             one_set(reader, item_id)
             return index.ledger_of(reader, [set_of(item_id)], now).find(item_id).state.heads
 
-    def choice_on(self, item_id: str, now: int) -> "Choice":
+    def choice_on(self, item_id: str, now: int) -> "ContestedValues":
         """What a contested item would be with either verdict. Raises `Problem` for an unknown id."""
-        from lottisync.review.undo import Choice, choice  # only a page with a contested item needs it
+        from lottisync.review.undo import ContestedValues, choice  # only a page with a contested item needs it
 
         with index.reading(self._agents, now) as reader:
             one_set(reader, item_id)
@@ -139,9 +139,9 @@ class Inbox:
         found = effect_of(self._actions, placed.item, placed.set.task_id)
         with self._journal.reading() as journal:
             try:
-                return Choice({}, {}) if isinstance(found, Unreadable) else choice(journal, found)
+                return ContestedValues({}, {}) if isinstance(found, Unreadable) else choice(journal, found)
             except Damaged:  # what the effect holds cannot be said; the verdicts can be given all the same
-                return Choice({}, {})
+                return ContestedValues({}, {})
 
     def item(self, item_id: str, now: int) -> ItemView:
         """One item, in any status. Raises `Problem` for an unknown id."""

@@ -11,7 +11,7 @@ import msgspec
 
 from lottisync.review import saga
 from lottisync.review.completion import Begun, Sagas, witness
-from lottisync.review.desk import Act, Desk, Ledgers, failed
+from lottisync.review.desk import Desk, Ledgers, ReviewTransaction, failed
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
 from lottisync.review.saga import SagaRequest
@@ -72,13 +72,13 @@ def _begin_again(desk: Desk, begun: Sequence[tuple[str, SagaRequest]], now: int)
     for operation, request in begun:
         try:
             with desk.agents.transaction(now, PERSON) as tx:
-                _begin_one_again(Act(desk, tx, now), operation, request)
+                _begin_one_again(ReviewTransaction(desk, tx, now), operation, request)
         except Exception as error:  # noqa: BLE001 - one that cannot be begun must not stop the others
             outcomes.append(failed(request.item, error))
     return outcomes
 
 
-def _begin_one_again(act: Act, operation: str, request: SagaRequest) -> None:
+def _begin_one_again(act: ReviewTransaction, operation: str, request: SagaRequest) -> None:
     """Begin the saga again, unless its decision no longer counts, or its effect is here under another host. If its task
     is not here yet, it waits."""
     if not act.ledgers.has(request.item):

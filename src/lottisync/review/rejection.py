@@ -18,7 +18,7 @@ from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.completion import Begun, Sagas
 from lottisync.review.decision import decision_on, twins
-from lottisync.review.desk import UNSEEN, Act, Desk, Ledgers, Shown
+from lottisync.review.desk import UNSEEN, Desk, Ledgers, ReviewTransaction, Shown
 from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
@@ -46,14 +46,14 @@ def reject(
     reason = _checked_reason(reason)
     sagas.finish_begun(item_ids, now)
     with desk.agents.transaction(now, PERSON) as tx:
-        act = Act(desk, tx, now, shown)
+        act = ReviewTransaction(desk, tx, now, shown)
         wanted = [ident for ident in item_ids if not only_open or act.ledgers.find(ident).state.open]
         outcomes = [_reject(act, ident, reason) for ident in wanted]
     settle_marks(desk, sagas, now)
     return outcomes
 
 
-def _reject(act: Act, item_id: str, reason: str | None) -> Outcome:
+def _reject(act: ReviewTransaction, item_id: str, reason: str | None) -> Outcome:
     outcome = _decide(act, item_id, ItemStatus.REJECTED, reason=reason)
     falling = [item_id] if outcome.result == "rejected" else []
     while falling:
@@ -79,12 +79,12 @@ def defer(
         raise Problem("bad-value", "an item can be deferred to a later time; {iso} has passed", iso=iso(until))
     sagas.finish_begun(item_ids, now)
     with desk.agents.transaction(now, PERSON) as tx:
-        act = Act(desk, tx, now, shown)
+        act = ReviewTransaction(desk, tx, now, shown)
         return [_decide(act, ident, ItemStatus.DEFERRED, until=iso(until)) for ident in item_ids]
 
 
 def _decide(
-    act: Act,
+    act: ReviewTransaction,
     item_id: str,
     verdict: Literal[ItemStatus.REJECTED, ItemStatus.DEFERRED],
     *,
@@ -116,7 +116,9 @@ def _decide(
     return Outcome(item_id, "rejected" if verdict is ItemStatus.REJECTED else "deferred", decision=decision.id)
 
 
-def decision_of(act: Act, placed: Placed, verdict: ItemStatus, knowledge: Clock | None = None) -> ChangeDecision:
+def decision_of(
+    act: ReviewTransaction, placed: Placed, verdict: ItemStatus, knowledge: Clock | None = None
+) -> ChangeDecision:
     """A decision by the person, now, who has seen all decisions on the item."""
     return decision_on(
         placed,
@@ -132,7 +134,7 @@ def decision_of(act: Act, placed: Placed, verdict: ItemStatus, knowledge: Clock 
 # -- rejections that are recorded in the journal
 
 
-def note_mark(act: Act, placed: Placed, *, rejected: bool) -> None:
+def note_mark(act: ReviewTransaction, placed: Placed, *, rejected: bool) -> None:
     """Begin a saga that records in the journal that an item was rejected, or that it no longer is."""
     action = act.desk.actions.read(placed.item.tool_name, placed.item.args)
     if not isinstance(action, Unreadable) and action.marks_rejection:

@@ -14,7 +14,7 @@ from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.completion import Begun, Sagas
 from lottisync.review.decision import decided_together, decided_with
-from lottisync.review.desk import UNSEEN, Act, Desk, Shown, already
+from lottisync.review.desk import UNSEEN, Desk, ReviewTransaction, Shown, already
 from lottisync.review.ledger import Placed
 from lottisync.review.outcome import Outcome
 from lottisync.review.precedence import PERSON
@@ -30,7 +30,7 @@ def take_back(desk: Desk, sagas: Sagas, item_id: str, now: int, *, shown: Shown 
     counts as retracted by the user; what was rejected, put off or retracted is pending again."""
     sagas.finish_begun([item_id], now)
     with desk.agents.transaction(now, PERSON) as tx:
-        act = Act(desk, tx, now, shown)
+        act = ReviewTransaction(desk, tx, now, shown)
         begun = _begin(act, act.ledgers.find(item_id))
     if isinstance(begun, Outcome):
         settle_marks(desk, sagas, now)
@@ -38,7 +38,7 @@ def take_back(desk: Desk, sagas: Sagas, item_id: str, now: int, *, shown: Shown 
     return sagas.finish([begun], now)[0]
 
 
-def _begin(act: Act, placed: Placed) -> Begun | Outcome:
+def _begin(act: ReviewTransaction, placed: Placed) -> Begun | Outcome:
     """Log that an effect is to be taken back; a verdict without effect is taken back here and now."""
     item, state, task_id = placed.item, placed.state, placed.set.task_id
     if (other := saga.begun(act.tx, item)) is not None:
@@ -80,7 +80,7 @@ def _begin(act: Act, placed: Placed) -> Begun | Outcome:
     return Begun(placed, request)
 
 
-def _reopen(act: Act, placed: Placed) -> Outcome:
+def _reopen(act: ReviewTransaction, placed: Placed) -> Outcome:
     """Make an item pending again, for seven days, as one that was deferred and comes back. What was rejected together
     with it becomes pending again, too."""
     item, last = placed.item, placed.state.heads[-1]

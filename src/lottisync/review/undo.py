@@ -50,7 +50,7 @@ class Restoration(NamedTuple):
         return not self.writes and not self.delete
 
 
-class Choice(NamedTuple):
+class ContestedValues(NamedTuple):
     """What stands against each other in a contested item, by register: what its effect holds, and what was there
     before. Both are empty if the effect is not here."""
 
@@ -58,13 +58,13 @@ class Choice(NamedTuple):
     before: dict[str, Any]
 
 
-def choice(reader: Reader, effect: Effect) -> Choice:
+def choice(reader: Reader, effect: Effect) -> ContestedValues:
     """The values that `keep` and `undo` stand for."""
     entity = holder(reader, effect)
     if entity is None:
-        return Choice({}, {})
+        return ContestedValues({}, {})
     args = _args(entity.value(receipt_path(effect.item.operation_id)))
-    return Choice(_values(effect, args) if args else {}, _was(effect.item, entity))
+    return ContestedValues(_values(effect, args) if args else {}, _was(effect.item, entity))
 
 
 def holder(reader: Reader, effect: Effect) -> Entity | None:

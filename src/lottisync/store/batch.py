@@ -52,7 +52,7 @@ class NewRows(NamedTuple):
     latest: Sequence[int]
 
 
-class Taken(NamedTuple):
+class PendingEdit(NamedTuple):
     """An edit that is to be stored: what is here, the hash of what comes out, and its place in the feed."""
 
     row: Row
@@ -115,7 +115,7 @@ class Batches(Rows):
         described = self.schema.types[made.after.type]
         return lasting_columns_are_kept(described, made.held, made.values, made.begins_alike)
 
-    def _edit_all(self, taken: Sequence[Taken]) -> None:
+    def _edit_all(self, taken: Sequence[PendingEdit]) -> None:
         """Put edits in the place of what is here, and keep everything in step, as `_store` does for a single one."""
         if not taken:
             return

@@ -23,7 +23,7 @@ SEGMENT_VALUES = 60
 Execute = Callable[[str, tuple[Any, ...]], list[tuple[Any, ...]]]
 
 
-class Log(NamedTuple):
+class HostLog(NamedTuple):
     """A host's log: its number in this file, the host that it was branched off ("" if it was minted), and its end."""
 
     number: int
@@ -37,7 +37,7 @@ TIP = f"c.first + length(c.segment) / {VALUE_BYTES} - 1"
 # -- reading
 
 
-def logs(reader: Reader, hosts: Iterable[Host] | None = None) -> dict[Host, Log]:
+def logs(reader: Reader, hosts: Iterable[Host] | None = None) -> dict[Host, HostLog]:
     """Every host that this store has heard of, or those of these hosts; a branch comes behind its parent."""
     if hosts is None:
         found = dict(_logs(reader))
@@ -45,7 +45,7 @@ def logs(reader: Reader, hosts: Iterable[Host] | None = None) -> dict[Host, Log]
         found = dict(_logs(reader, "where h.host in (select value from json_each(?))", (_listed(hosts),)))
     if not any(log.parent for log in found.values()):
         return dict(sorted(found.items()))
-    placed: dict[Host, Log] = {}
+    placed: dict[Host, HostLog] = {}
     for host in sorted(found):
         line = [host]
         while (parent := Host(found[line[-1]].parent)) in found and parent not in placed and parent not in line:
@@ -83,14 +83,14 @@ def _listed(hosts: Iterable[Host]) -> str:
     return canonical.encode_normal(list(hosts)).decode()
 
 
-def log_of(reader: Reader, host: str) -> Log | None:
+def log_of(reader: Reader, host: str) -> HostLog | None:
     """One host's log; None if nothing of the host is known."""
     for _, log in _logs(reader, "where h.host = ?", (host,)):
         return log
     return None
 
 
-def _logs(reader: Reader, where: str = "", bindings: tuple[str, ...] = ()) -> Iterator[tuple[Host, Log]]:
+def _logs(reader: Reader, where: str = "", bindings: tuple[str, ...] = ()) -> Iterator[tuple[Host, HostLog]]:
     rows = reader.local(
         f"""select h.n, h.host, h.parent, iif(h.parent = '', 1, (select min(first) from chain where host = h.n)),
                    {TIP}, substr(c.segment, -{VALUE_BYTES})
@@ -99,7 +99,7 @@ def _logs(reader: Reader, where: str = "", bindings: tuple[str, ...] = ()) -> It
     )
     for n, host, parent, first, end, value in rows:
         log_end = LogEnd(1, 0, genesis(host)) if end is None else LogEnd(first, end, bytes(value))
-        yield Host(host), Log(n, parent, log_end)
+        yield Host(host), HostLog(n, parent, log_end)
 
 
 def value_at(reader: Reader, host: str, counter: int) -> bytes | None:
@@ -109,7 +109,7 @@ def value_at(reader: Reader, host: str, counter: int) -> bytes | None:
     return None if log is None else value_in(reader, host, log, counter)
 
 
-def value_in(reader: Reader, host: str, log: Log, counter: int) -> bytes | None:
+def value_in(reader: Reader, host: str, log: HostLog, counter: int) -> bytes | None:
     """The same of a log that is at hand."""
     if not log.end.first - 1 <= counter <= log.end.end:
         return None
@@ -129,7 +129,7 @@ def root(reader: Reader, host: Host) -> Host:
     return host
 
 
-def part_of(reader: Reader, host: Host, log: Log, after: int, limit: int) -> ChainPart | None:
+def part_of(reader: Reader, host: Host, log: HostLog, after: int, limit: int) -> ChainPart | None:
     """At most `limit` values of a host's log behind counter `after`; None if there are none."""
     if after >= log.end.end:
         return None

@@ -18,9 +18,9 @@ from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Version
 from lottisync.problem import Fault
 from lottisync.store import chain, damage, lookups, tables
-from lottisync.store.chain import Log
-from lottisync.store.columns import Columns, columns_between, columns_of, own_column_names
-from lottisync.store.quarantine import Kept
+from lottisync.store.chain import HostLog
+from lottisync.store.columns import DerivedColumns, columns_between, columns_of, own_column_names
+from lottisync.store.quarantine import QuarantinedVersion
 from lottisync.store.reader import Reader
 from lottisync.store.rows import MODULUS
 
@@ -164,7 +164,7 @@ def _broken_logs(reader: Reader) -> list[Fault]:
     return found
 
 
-def _broken_log(reader: Reader, host: Host, log: Log, nodes: frozenset[bytes]) -> list[Fault]:
+def _broken_log(reader: Reader, host: Host, log: HostLog, nodes: frozenset[bytes]) -> list[Fault]:
     expected, first = log.end.first, log.end.first
     for begins, segment in reader.local(
         "select first, segment from chain where host = ? order by first", (log.number,)
@@ -240,7 +240,7 @@ def _after(reader: Reader, last: int, limit: int = STRIDE) -> list[_Row]:
 
 
 def _broken_row(
-    schema: StoreSchema, row: Version, stored_hash: bytes, marked: bool, conflicted: bool, columns: Columns
+    schema: StoreSchema, row: Version, stored_hash: bytes, marked: bool, conflicted: bool, columns: DerivedColumns
 ) -> list[Fault]:
     found = []
     if row.hash() != stored_hash:
@@ -299,7 +299,7 @@ def _impossible(entity: str, error: BadVersion) -> Fault:
     )
 
 
-def _stood_for(kept: list[Kept], row: Version) -> bool:
+def _stood_for(kept: list[QuarantinedVersion], row: Version) -> bool:
     return any(held.version.id == row.id and vector_clock.covers(held.clock, _clock(row)) for held in kept)
 
 

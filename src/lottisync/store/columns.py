@@ -20,7 +20,7 @@ from lottisync.store.reader import Reader
 CREATED_AT = "createdAt"
 
 
-class Columns(NamedTuple):
+class DerivedColumns(NamedTuple):
     """The table that a row belongs in, and what is in its columns; the first two are a link's ends, or an entity's
     owner and subtype."""
 
@@ -32,12 +32,12 @@ class Columns(NamedTuple):
     deleted_at: str | None
 
 
-def columns_of(schema: StoreSchema, entity: Entity) -> Columns:
+def columns_of(schema: StoreSchema, entity: Entity) -> DerivedColumns:
     """Raises `BadVersion` for a link under another's id."""
     described = schema.types.get(entity.type)
     entities, links = tables.names(schema)
     table = links if described is not None and described.link else entities
-    return Columns(table, *lasting_columns(described, entity), updated_at(entity), deleted_at(entity))
+    return DerivedColumns(table, *lasting_columns(described, entity), updated_at(entity), deleted_at(entity))
 
 
 def fits(schema: StoreSchema, entity: Entity) -> bool:
@@ -49,7 +49,7 @@ def fits(schema: StoreSchema, entity: Entity) -> bool:
     return True
 
 
-def columns_between(reader: Reader, after: int, last: int) -> dict[int, Columns]:
+def columns_between(reader: Reader, after: int, last: int) -> dict[int, DerivedColumns]:
     """What stands in the rows with numbers behind `after` and up to `last`."""
     found = {}
     for table in tables.names(reader.schema):
@@ -57,7 +57,7 @@ def columns_between(reader: Reader, after: int, last: int) -> dict[int, Columns]
         read = ", ".join(f"cast({column} as blob)" for column in columns)
         for n, *stored in reader.local(f"select n, {read} from {table} where n > ? and n <= ?", (after, last)):
             texts: list[Any] = [None if each is None else each.decode(errors="replace") for each in stored]
-            found[n] = Columns(table, *texts)
+            found[n] = DerivedColumns(table, *texts)
     return found
 
 

@@ -24,7 +24,7 @@ from lottisync.entities.schema import EntityType, StoreSchema
 from lottisync.entities.version import BadVersion, Damaged
 from lottisync.problem import Problem
 from lottisync.store import tables
-from lottisync.store.columns import Columns, columns_between, columns_of, own_column_names
+from lottisync.store.columns import DerivedColumns, columns_between, columns_of, own_column_names
 from lottisync.store.known_hosts import Latest
 from lottisync.store.reader import Reader
 
@@ -271,7 +271,7 @@ def _fill_columns(connection: apsw.Connection, given: StoreSchema) -> None:
                 _show(connection, given, n, held[n].table, expected)
 
 
-def _show(connection: apsw.Connection, schema: StoreSchema, n: int, table: str, columns: Columns) -> None:
+def _show(connection: apsw.Connection, schema: StoreSchema, n: int, table: str, columns: DerivedColumns) -> None:
     """Write the columns of row `n`, which is in `table`; move it, if it belongs in the other one."""
     first, second = own_column_names(schema, columns.table)
     if table == columns.table:

@@ -24,7 +24,7 @@ from lottisync.entities.entity import DELETED_AT
 from lottisync.entities.version import BadVersion, Version
 from lottisync.store import quarantine, tables
 from lottisync.store.forgetting import entity_key
-from lottisync.store.quarantine import Kept
+from lottisync.store.quarantine import QuarantinedVersion
 from lottisync.store.reader import Reader
 from lottisync.store.rows import MODULUS
 
@@ -47,7 +47,7 @@ Item = tuple[str, bytes]
 """An entity's id and the first 8 bytes of the hash of what it holds."""
 
 
-class Node(NamedTuple):
+class Subtree(NamedTuple):
     """What one device says of the entities whose keys begin with `prefix` (5 bits a byte): the fingerprints of its 32
     branches, or, where they are few, the entities themselves."""
 
@@ -56,7 +56,7 @@ class Node(NamedTuple):
     items: list[Item] | None
 
 
-def checked(node: Node) -> Node:
+def checked(node: Subtree) -> Subtree:
     """A node as it came from a peer; `ValueError` if its form is wrong."""
     prefix, children, items = node
     if len(prefix) > DEPTH or any(digit >= FAN for digit in prefix):
@@ -80,7 +80,7 @@ class Fingerprints:
 
     def __init__(self, reader: Reader, progress: Callable[[int, int], None] = lambda done, of: None) -> None:
         self._reader = reader
-        self._kept: dict[str, list[Kept]] = {}
+        self._kept: dict[str, list[QuarantinedVersion]] = {}
         for kept in reader.quarantined():
             self._kept.setdefault(kept.version.id, []).append(kept)
         self.damaged: list[str] = []
@@ -140,14 +140,14 @@ class Fingerprints:
         """The entities below a node, by id."""
         return sorted((entity_id, content_hash[:HASH_BYTES]) for entity_id, content_hash in self._below(prefix))
 
-    def root(self) -> Node:
+    def root(self) -> Subtree:
         """What a comparison begins with."""
         return self.node(b"")
 
-    def node(self, prefix: bytes) -> Node:
+    def node(self, prefix: bytes) -> Subtree:
         if len(prefix) == DEPTH or self.count(prefix) <= FEW:
-            return Node(prefix, None, self.items(prefix))
-        return Node(prefix, self.children(prefix), None)
+            return Subtree(prefix, None, self.items(prefix))
+        return Subtree(prefix, self.children(prefix), None)
 
     # -- what lies in the rows
 
@@ -210,11 +210,11 @@ class Fingerprints:
         return Version(*kept[0])
 
 
-def differing(own: Fingerprints, nodes: Iterable[Node]) -> tuple[list[Node], list[str]]:
+def differing(own: Fingerprints, nodes: Iterable[Subtree]) -> tuple[list[Subtree], list[str]]:
     """One turn of a comparison: what to answer to a peer's nodes, and the ids of the entities that turn out to differ.
     No answer and no id mean that the two hold the same. Raises `ValueError` for malformed nodes. Each answer is one
     level lower than what it answers."""
-    answers: list[Node] = []
+    answers: list[Subtree] = []
     found: set[str] = set()
     for node in map(checked, nodes):
         if node.items is not None:

@@ -192,7 +192,7 @@ def keys(reader: Reader) -> bytes:
     return b"".join(_big_endian(array("Q", sorted(set(bucket)))).tobytes() for bucket in buckets)
 
 
-class Keys:
+class KeySet:
     """What a sender holds: `entity_id in keys`. Raises `ValueError` for bytes that are not what `keys` gives."""
 
     def __init__(self, data: bytes) -> None:
@@ -210,7 +210,7 @@ class Keys:
         return at < len(self._keys) and self._keys[at] == key
 
 
-def reconcile(tx: Merge, held: Keys, knowledge: Clock, forgotten: Clock) -> tuple[int, int]:
+def reconcile(tx: Merge, held: KeySet, knowledge: Clock, forgotten: Clock) -> tuple[int, int]:
     """At the end of a round to a device that was behind: `held` and `knowledge` are of the sender's snapshot,
     `forgotten` is the F of both. What the sender does not hold and knows of is dropped, the rest of what it does
     not hold is revived (FORGET-8). Returns how many of each."""

@@ -20,7 +20,7 @@ from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.problem import Problem
 from lottisync.store import chain, damage, tables
-from lottisync.store.columns import Columns, columns_between, columns_of, fits
+from lottisync.store.columns import DerivedColumns, columns_between, columns_of, fits
 from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader, Row
 from lottisync.store.transaction import Transaction
@@ -242,7 +242,7 @@ def _within(written: Clock, entity: Entity | None) -> Entity | None:
 class _Stored(NamedTuple):
     row: Row
     conflicted: bool
-    columns: Columns
+    columns: DerivedColumns
 
     def agrees_with(self, schema: StoreSchema, entity: Entity) -> bool:
         """Whether it is kept as what its content is."""

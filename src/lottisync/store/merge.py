@@ -24,10 +24,10 @@ from lottisync.entities.revival import revived
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Damaged, Version
 from lottisync.store import notice, quarantine
-from lottisync.store.batch import Batches, NewRows, Taken
+from lottisync.store.batch import Batches, NewRows, PendingEdit
 from lottisync.store.columns import own_columns
 from lottisync.store.known_hosts import Latest
-from lottisync.store.quarantine import Kept
+from lottisync.store.quarantine import QuarantinedVersion
 from lottisync.store.reader import Row
 
 _reading = itemgetter(1, 2)
@@ -95,7 +95,7 @@ class Merge(Batches):
                 changed += self._join_one(row, *versions.opened_at(at), revive_absent, clashes)
             elif row.hash != hashes[at]:
                 self._feed += 1
-                taken.append(Taken(row, made, hashes[at], self._feed))
+                taken.append(PendingEdit(row, made, hashes[at], self._feed))
         self._edit_all(taken)
         return changed + len(taken)
 
@@ -185,7 +185,7 @@ class Merge(Batches):
                 if _passes(clock, old.clock):
                     self._release(old)
             self._n += 1
-            new = Kept(self._n, incoming, clock, incoming.hash(), quarantine.counts(incoming), reason)
+            new = QuarantinedVersion(self._n, incoming, clock, incoming.hash(), quarantine.counts(incoming), reason)
             self._quarantined.add(new)
             self._sum += new.weight
             self.index(self._n, clock)
@@ -194,7 +194,7 @@ class Merge(Batches):
             self.changed = True
         self._notice_own_future(clock)
 
-    def kept_now(self) -> list[Kept]:
+    def kept_now(self) -> list[QuarantinedVersion]:
         """What this transaction has put into quarantine."""
         return self._quarantined.added
 
@@ -247,13 +247,13 @@ class Merge(Batches):
         self._sum = rest + self._weight_of(self._row(entity_id), self._quarantined.of(entity_id))
         self.changed = True
 
-    def _weight_of(self, row: Row | None, all_kept: list[Kept]) -> int:
+    def _weight_of(self, row: Row | None, all_kept: list[QuarantinedVersion]) -> int:
         """What an entity adds to the digest."""
         return (self._weight(row) if row else 0) + sum(kept.weight for kept in all_kept)
 
     def _keep_raw(self, n: int, made: Version, reason: str) -> None:
         self._quarantined.put(
-            Kept(n, made, clock := version.clock_of(made), made.hash(), quarantine.counts(made), reason)
+            QuarantinedVersion(n, made, clock := version.clock_of(made), made.hash(), quarantine.counts(made), reason)
         )
         self.index(n, clock)
 
@@ -279,7 +279,7 @@ class Merge(Batches):
             after, dots = revived(entity, self.host, self._counter, forgotten)
             self.replace(after, dots=dots)
 
-    def let_go(self, kept: Kept) -> None:
+    def let_go(self, kept: QuarantinedVersion) -> None:
         """Take a version out of quarantine; the row that it stood for counts again."""
         row = self._row(kept.version.id)
         before = self._weight(row) if row else 0

@@ -78,7 +78,7 @@ def read_notices(reader: Reader) -> list[Notice]:
     ]
 
 
-def _kept(logs: dict[Host, chain.Log], host: str, counter: int) -> int:
+def _kept(logs: dict[Host, chain.HostLog], host: str, counter: int) -> int:
     """How many writes stand behind one: in its own log, and in all branches from there."""
     behind = max(0, logs[Host(host)].end.end - counter) if host in logs else 0
     return behind + sum(

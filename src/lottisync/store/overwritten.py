@@ -11,7 +11,7 @@ from lottisync.store.merge import Merge
 from lottisync.store.reader import Reader
 
 
-class Line(NamedTuple):
+class HistoryEntry(NamedTuple):
     """A write to the register `path`: whether it counts now, and what it replaced; None if nothing, or not known."""
 
     path: str
@@ -21,7 +21,7 @@ class Line(NamedTuple):
     replaced: Any
 
 
-def history(reader: Reader, entity_id: str) -> list[Line]:
+def history(reader: Reader, entity_id: str) -> list[HistoryEntry]:
     """The writes to an entity that is here, oldest first, as far back as they are kept."""
     entity = reader.entity(entity_id)
     assert entity is not None, "the caller has found it"
@@ -32,7 +32,7 @@ def history(reader: Reader, entity_id: str) -> list[Line]:
     written = [(o.path, o.value, Stamp(o.precedence, o.millis, o.ticks, o.host, o.counter), False) for o in old]
     written += [(path, held.value, held.stamp, True) for path, writes in entity.registers.items() for held in writes]
     lines = [
-        Line(path, canonical.decode(value), stamp, current, replaced.get((path, *stamp.dot)))
+        HistoryEntry(path, canonical.decode(value), stamp, current, replaced.get((path, *stamp.dot)))
         for path, value, stamp, current in written
     ]
     return sorted(lines, key=lambda line: (line.stamp.millis, line.path))

@@ -58,7 +58,7 @@ def _refuse_malformed(part: ChainPart) -> None:
         raise BadChain(f"chain values of {part.host} are from 1 to {MAX_COUNTER}; got {part.first} to {part.end}")
 
 
-def _parts_from(tx: Merge, log: chain.Log, part: ChainPart) -> bytes | None:
+def _parts_from(tx: Merge, log: chain.HostLog, part: ChainPart) -> bytes | None:
     """Where a part leaves the log that is here; None if it does not."""
     if part.first > log.end.end + 1:
         raise Gap(f"the chain of {part.host} begins at {part.first}, and the one here ends at {log.end.end}")
@@ -81,7 +81,7 @@ def _parts_from(tx: Merge, log: chain.Log, part: ChainPart) -> bytes | None:
     return None
 
 
-def _with_parent(tx: Merge, log: chain.Log, part: ChainPart) -> chain.Log:
+def _with_parent(tx: Merge, log: chain.HostLog, part: ChainPart) -> chain.HostLog:
     """The log with the parent that the part names, if the disk has damaged the one here and that one can be meant
     (STORE-671): no host has the name here, and the other's log ends at the node that the branch begins behind."""
     lost = chain.log_of(tx, log.parent) is None and (log.parent or log.end.first > 1)

@@ -23,7 +23,7 @@ RAW_COLUMNS = "cast(id as blob), cast(type as blob), clock, stamps, document"
 MAX_REASON = 300
 
 
-class Kept(NamedTuple):
+class QuarantinedVersion(NamedTuple):
     """A version in quarantine; `counted` unless it is a tombstone that adds nothing to the digest."""
 
     n: int
@@ -51,11 +51,11 @@ class Quarantine:
     may fill it all the same, so it is never in memory as a whole."""
 
     def __init__(self, connection: apsw.Connection, *, empty: bool) -> None:
-        self.added: list[Kept] = []
+        self.added: list[QuarantinedVersion] = []
         self._connection = connection
         self.empty = empty
 
-    def of(self, entity_id: str) -> list[Kept]:
+    def of(self, entity_id: str) -> list[QuarantinedVersion]:
         return [] if self.empty else read(self._connection, "where id = ?", (entity_id,))
 
     def stands_for(self, row: Version) -> bool:
@@ -63,16 +63,16 @@ class Quarantine:
         kept = self.of(row.id)
         return bool(kept) and any(vector_clock.covers(k.clock, clock_or_none(row)) for k in kept)
 
-    def put(self, kept: Kept) -> None:
+    def put(self, kept: QuarantinedVersion) -> None:
         """Keep a version in the place of the one that is kept under its number, if any is."""
         self.remove(kept)
         self._insert(kept)
 
-    def add(self, kept: Kept) -> None:
+    def add(self, kept: QuarantinedVersion) -> None:
         self._insert(kept)
         self.added.append(kept)
 
-    def _insert(self, kept: Kept) -> None:
+    def _insert(self, kept: QuarantinedVersion) -> None:
         self._execute(
             "insert into quarantine values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -89,7 +89,7 @@ class Quarantine:
         )
         self.empty = False
 
-    def remove(self, kept: Kept) -> None:
+    def remove(self, kept: QuarantinedVersion) -> None:
         self._execute("delete from quarantine where n = ?", (kept.n,))
         self._execute("delete from components where n = ?", (kept.n,))
 
@@ -97,12 +97,12 @@ class Quarantine:
         self._connection.execute(sql, bindings).fetchall()
 
 
-def read(connection: apsw.Connection, where: str = "", bindings: tuple[Any, ...] = ()) -> list[Kept]:
+def read(connection: apsw.Connection, where: str = "", bindings: tuple[Any, ...] = ()) -> list[QuarantinedVersion]:
     """What is kept, oldest first."""
     columns = f"n, {VERSION_COLUMNS}, hash, counted, reason"
     rows: list[Any] = connection.execute(f"select {columns} from quarantine {where} order by n", bindings).fetchall()
     return [
-        Kept(n, made := Version(*parts), clock_or_none(made), stored_hash, bool(counted), reason)
+        QuarantinedVersion(n, made := Version(*parts), clock_or_none(made), stored_hash, bool(counted), reason)
         for n, *parts, stored_hash, counted, reason in rows
     ]
 

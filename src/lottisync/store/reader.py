@@ -17,7 +17,7 @@ from lottisync.entities.view import Kind, T, view_stored, views_stored
 from lottisync.problem import Fault
 from lottisync.store import known_hosts, quarantine, tables
 from lottisync.store.known_hosts import KnownHosts, Latest, OwnHost
-from lottisync.store.quarantine import Kept
+from lottisync.store.quarantine import QuarantinedVersion
 
 _ONE_ROW = f"select n, {tables.BYTES_COLUMNS}, hash, clean_tombstone from rows where id = ?"
 _OWN = f"""select s.host, s.counter, {known_hosts.OWN_VALUE}, s.digest, s.moment, s.marks,
@@ -176,7 +176,7 @@ class Reader:
         """How many entities there are, tombstones included."""
         return int(self._rows("select count(*) from rows")[0][0])
 
-    def quarantined(self) -> list[Kept]:
+    def quarantined(self) -> list[QuarantinedVersion]:
         """What came from peers and cannot be taken, oldest first."""
         self._rows("select 1")
         return quarantine.read(self._connection)

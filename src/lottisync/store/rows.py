@@ -37,7 +37,7 @@ from lottisync.store.columns import (
 )
 from lottisync.store.instant import iso
 from lottisync.store.known_hosts import NO_NEWS, OWN_VALUE, KnownHosts, Latest, News, OwnHost
-from lottisync.store.quarantine import Kept, Quarantine
+from lottisync.store.quarantine import Quarantine, QuarantinedVersion
 from lottisync.store.reader import ChangeToken, Reader, Row
 from lottisync.store.tables import RAW_COLUMNS, Statements, raw_version, statements_for
 from lottisync.store.write_buffer import WriteBuffer
@@ -383,7 +383,7 @@ class Rows(Reader):
         counted = not row.clean_tombstone and not self._quarantined.stands_for(row.version)
         return int.from_bytes(row.hash, "big") if counted else 0
 
-    def _release(self, kept: Kept) -> None:
+    def _release(self, kept: QuarantinedVersion) -> None:
         """Something here has seen all that a kept version had: it is of the past."""
         self._buffer.flush()  # its components may be among what is gathered
         self._quarantined.remove(kept)

@@ -24,7 +24,7 @@ from lottisync.entities.schema import StoreSchema, link_id
 from lottisync.entities.version import BadVersion, Version
 from lottisync.problem import LocalError, Problem
 from lottisync.store import lookups
-from lottisync.store.batch import NewRows, Taken
+from lottisync.store.batch import NewRows, PendingEdit
 from lottisync.store.columns import CREATED_AT, own_columns
 from lottisync.store.instant import iso
 from lottisync.store.known_hosts import Latest
@@ -153,7 +153,7 @@ class Transaction(Merge):
         if made is None or not all(map(self._keeps_columns, made)) or not all(_fits(each.after) for each in made):
             return False
         hashes = Columns.of(each.after for each in made).hashes()
-        self._edit_all(list(map(Taken, rows, made, hashes, range(self._feed + 1, self._feed + 1 + len(made)))))
+        self._edit_all(list(map(PendingEdit, rows, made, hashes, range(self._feed + 1, self._feed + 1 + len(made)))))
         self._feed += len(made)
         self._extend_chain(hashes)
         self._clock = Hlc(*readings[-1])

@@ -259,7 +259,7 @@ class Agreement:
         self.refused = False
         return [m.Want({self._name: self.say(self.here(reader).have)})]
 
-    def _difference(self, reader: Reader, logs: Mapping[Host, chain.Log], theirs: m.Have) -> _Search | None:
+    def _difference(self, reader: Reader, logs: Mapping[Host, chain.HostLog], theirs: m.Have) -> _Search | None:
         """A host of which our chain is as long as the other's, and is another one."""
         for host, ours in logs.items():
             log, first = theirs.hosts.get(host), ours.end.first
@@ -271,7 +271,7 @@ class Agreement:
                 return _Search(host, first - 1, log.end)
         return None
 
-    def _compared(self, logs: Mapping[Host, chain.Log], theirs: m.Have) -> dict[Host, int]:
+    def _compared(self, logs: Mapping[Host, chain.HostLog], theirs: m.Have) -> dict[Host, int]:
         """How far each chain was compared: here, where ours is the longer one, else over there with what we said."""
         assert self.said is not None, "this side says what it has before it compares"
         ends = {host: log.end for host, log in self.said.hosts.items()}

@@ -25,7 +25,7 @@ from lottisync.store.store import Store
 from lottisync.sync.allowance import Allowance
 from lottisync.sync.comparisons import Comparisons
 from lottisync.sync.event import AskedTooOften, Event
-from lottisync.sync.gossip import Gossip
+from lottisync.sync.gossip import GossipExchange
 from lottisync.sync.incoming import Unacceptable
 from lottisync.sync.parties import Parties
 from lottisync.sync.peer_status import PeerStatus
@@ -61,7 +61,7 @@ class Exchange:
         self.comparisons = Comparisons(stores, self.status, self.events, self._allowance)
         self.rounds_out = RoundsOut(self._parties)
         self.rounds_in = RoundsIn(self._parties, self.comparisons, self.rounds_out, device.strangers())
-        self._gossip = Gossip(self._parties, members)
+        self._gossip = GossipExchange(self._parties, members)
 
     @property
     def status(self) -> PeerStatus:

@@ -17,7 +17,7 @@ from lottisync.store.reader import Reader
 from lottisync.sync.parties import Parties
 
 
-class Gossip:
+class GossipExchange:
     """`members` are the devices that are, or were, this person's: of others nothing is noted. None takes all."""
 
     def __init__(self, parties: Parties, members: Container[str] | None) -> None:

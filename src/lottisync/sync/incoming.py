@@ -28,7 +28,7 @@ from lottisync.protocol import message as m
 from lottisync.store import chain, forgetting, fork, lookups, mending
 from lottisync.store.merge import Merge
 from lottisync.store.peer_chain import BadChain, extend
-from lottisync.store.quarantine import Kept
+from lottisync.store.quarantine import QuarantinedVersion
 from lottisync.sync.agreement import RemoteState
 from lottisync.sync.local_state import HeldDot, LocalState
 
@@ -58,12 +58,12 @@ class Unacceptable(Problem):
     """The peer sent what it may not. It ends the session."""
 
 
-class Taken(NamedTuple):
+class Anomalies(NamedTuple):
     """What was unusual in a batch: what had to be kept as it came; the ids of the entities that a join could
     not settle, because a row was changed without its store, by a person or the disk (they were mended); and the
     hosts whose clocks are far ahead (of a branch, the one that its device has signed for), with what they said (ms)."""
 
-    kept: list[Kept]
+    kept: list[QuarantinedVersion]
     mended: list[str]
     ahead: dict[Host, int]
 
@@ -120,14 +120,14 @@ class Incoming:
             self._chained[part.host] = max(part.end, self._chained[part.host])
         return None
 
-    def batch(self, tx: Merge, versions: Iterable[Version], strangers: Strangers) -> Taken:
+    def batch(self, tx: Merge, versions: Iterable[Version], strangers: Strangers) -> Anomalies:
         """Join what came. Raises `Unacceptable` for what cannot be kept at all.
 
         Which device a host belongs to is said by leading versions, and by several of them together: so those are
         joined and judged at once, when the last of them is here (RELAY-577)."""
         self._leading += versions
         if self._more_are_leading(tx):
-            return Taken([], [], {})
+            return Anomalies([], [], {})
         versions, self._leading = self._leading, []
         try:
             good, bad, clocks = opened(versions)
@@ -161,7 +161,7 @@ class Incoming:
                 if counter > self.knowledge.get(host, 0)
             )
         ahead = {chain.root(tx, host): millis for host, millis in tx.ahead.items()}
-        return Taken(tx.kept_now(), [entity.id for _, entity in clashes], ahead)
+        return Anomalies(tx.kept_now(), [entity.id for _, entity in clashes], ahead)
 
     def _more_are_leading(self, tx: Merge) -> bool:
         """Whether all that came since the last join is leading, and is not the last of the round."""
@@ -219,7 +219,7 @@ class Incoming:
         it reads it before the transaction ends."""
         self._refuse_unfounded(tx)
         try:
-            keys = forgetting.Keys(bytes(self._keys))
+            keys = forgetting.KeySet(bytes(self._keys))
         except ValueError as error:
             raise Unacceptable("bad-entity", str(error)) from None
         forgetting.complete(tx, self.begin.knowledge, self.begin.forgotten)
@@ -237,7 +237,7 @@ def refuse_unchained(ends: Clock, clocks: Iterable[tuple[str, Clock]]) -> None:
                 raise BadVersion(f"{entity} knows write {counter} of host {host}, whose chain did not come")
 
 
-class Opened(NamedTuple):
+class OpenedVersions(NamedTuple):
     """What came in one message: what is good, in its order; what is bad, with what is wrong with it; and the clock of
     each entity."""
 
@@ -246,9 +246,9 @@ class Opened(NamedTuple):
     clocks: list[tuple[str, Clock]]
 
 
-def opened(versions: Iterable[Version]) -> Opened:
+def opened(versions: Iterable[Version]) -> OpenedVersions:
     """Open what came: what is plain together, the rest one by one. Raises `BadVersion` for one that cannot be kept."""
-    found = Opened([], [], [])
+    found = OpenedVersions([], [], [])
     for some, usual in _pieces(versions):
         plain = batch.plain(some) if usual and len(some) > batch.FEW else None
         if plain is not None:
@@ -266,7 +266,7 @@ def _pieces(versions: Iterable[Version]) -> Iterator[tuple[list[Version], bool]]
             yield some, usual
 
 
-def _opened_singly(versions: Iterable[Version], found: Opened) -> list[tuple[Version, Entity]]:
+def _opened_singly(versions: Iterable[Version], found: OpenedVersions) -> list[tuple[Version, Entity]]:
     """The good ones. Raises `BadVersion` for one that cannot even be kept: without an id and a clock it has no place
     anywhere, and beyond the largest size it cannot be passed on."""
     good = []

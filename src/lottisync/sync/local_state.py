@@ -10,7 +10,7 @@ from lottisync.causality.vector_clock import Host
 from lottisync.protocol import message as m
 from lottisync.protocol import summary
 from lottisync.store import chain, fork, lookups
-from lottisync.store.chain import Log
+from lottisync.store.chain import HostLog
 from lottisync.store.known_hosts import KnownHosts, OwnHost, head
 from lottisync.store.reader import ChangeToken, Reader
 
@@ -78,7 +78,7 @@ class LocalState:
         return lookups.held_of(self._reader, known)
 
     @_ReadOnce
-    def logs(self) -> dict[Host, Log]:
+    def logs(self) -> dict[Host, HostLog]:
         return chain.logs(self._reader)
 
     @_ReadOnce

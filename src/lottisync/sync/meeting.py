@@ -22,7 +22,7 @@ from lottisync.device.device import Device
 from lottisync.device.peers import introduced, remembered
 from lottisync.identity.announcement import NONCE_BYTES, announcement, announcement_secret, recognised
 from lottisync.net.address import Address
-from lottisync.net.discovery import Announcement, Found, discovering
+from lottisync.net.discovery import Announcement, DiscoveredService, discovering
 from lottisync.net.interfaces import interfaces, reached_at, scopes, watch
 from lottisync.problem import Problem
 from lottisync.sync.dial_plan import MAX_OF_A_SOURCE, Source
@@ -156,7 +156,7 @@ class Meeting:
             self._changed()
         return False
 
-    def _found(self, found: Found) -> None:
+    def _found(self, found: DiscoveredService) -> None:
         device = self._whose(found.name)
         if device is None or found.role != "sync":
             return

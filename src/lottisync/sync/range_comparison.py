@@ -16,7 +16,7 @@ from lottisync.entities import version
 from lottisync.entities.version import BadVersion, Version
 from lottisync.protocol import message as m
 from lottisync.store import chain, mending
-from lottisync.store.fingerprint import Fingerprints, Node, checked, differing
+from lottisync.store.fingerprint import Fingerprints, Subtree, checked, differing
 from lottisync.store.snapshot import Snapshot
 from lottisync.store.store import Store
 from lottisync.sync.incoming import refuse_unchained
@@ -55,7 +55,7 @@ class RangeComparison:
         except BaseException:
             self.close()
             raise
-        self._due: list[Node] = []
+        self._due: list[Subtree] = []
         self._divided: set[bytes] = set()
         """The nodes whose fingerprints this side has said."""
         self._heard: set[bytes] = set()
@@ -73,14 +73,14 @@ class RangeComparison:
         self._heard.add(b"")
         return self._turn([self._own.root()])
 
-    def _turn(self, nodes: Collection[Node]) -> m.Compare:
+    def _turn(self, nodes: Collection[Subtree]) -> m.Compare:
         self._divided.update(node.prefix for node in nodes if node.children is not None)
         return m.Compare(self._name, self.known, [m.Node(*node) for node in nodes])
 
     def take(self, turn: m.Compare) -> list[m.Message]:
         """The other's turn; gives what to send before and with our own, and nothing at all when both have come to an
         end. Raises `ValueError` for bad nodes."""
-        nodes = [checked(Node(node.prefix, node.children, node.items)) for node in turn.nodes]
+        nodes = [checked(Subtree(node.prefix, node.children, node.items)) for node in turn.nodes]
         answers, ids = differing(self._own, filter(self._is_news, nodes))
         self._differing.update(ids)
         self._due += answers
@@ -91,7 +91,7 @@ class RangeComparison:
         now_due, self._due = self._due[: m.MAX_NODES], self._due[m.MAX_NODES :]
         return [*said, self._turn(now_due)]
 
-    def _is_news(self, node: Node) -> bool:
+    def _is_news(self, node: Subtree) -> bool:
         """Whether the peer may send this node now: the root first, then nodes below one of ours; each once. So every
         comparison ends, and reads a store at most as often as its tree is deep, no matter what comes (MEND-14)."""
         prefix = node.prefix

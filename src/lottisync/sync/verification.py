@@ -19,7 +19,14 @@ from lottisync.sync.connection import Connection
 from lottisync.sync.local_state import own_summary
 from lottisync.sync.off_loop import Caller
 from lottisync.sync.scrub import Scrub
-from lottisync.sync.verification_request import OPEN, Request, State, is_kept, requests, withdraw
+from lottisync.sync.verification_request import (
+    OPEN,
+    VerificationRequest,
+    VerificationState,
+    is_kept,
+    requests,
+    withdraw,
+)
 
 TRIES = 5
 """How often two stores are compared that go on being written to, before it is said that they could not be."""
@@ -85,13 +92,13 @@ class Verification:
         for device, store in sorted({(request.device, request.store) for request in asked} | self._suspects()):
             if (device, store) in self._running:
                 continue
-            state = State.ASKED
+            state = VerificationState.ASKED
             connected = self._connections.get(device)
             if connected is not None:
                 state = await self._call(lambda connection=connected, store=store: self._ready(connection, store))  # type: ignore[misc]
             if any((r.device, r.store) == (device, store) and r.state is not state for r in asked):
                 await self._note(device, store, state)
-            if connected is not None and state is State.COMPARING:
+            if connected is not None and state is VerificationState.COMPARING:
                 self._running[device, store] = connected
                 await connected.verify(store)
 
@@ -108,7 +115,7 @@ class Verification:
                 continue
             del self._tries[device, store]
             # What was asked for meanwhile waits for a comparison of its own: this one has not seen what came since.
-            begun = (State.COMPARING,)
+            begun = (VerificationState.COMPARING,)
             await self._note(device, store, _state(outcome), outcome.mended, outcome.read, of=begun)
             self._suspected[store] = self._scrub.found().get(store, frozenset())
             await self._scrub.look_again(store)
@@ -123,18 +130,18 @@ class Verification:
                     found.add((device, store))
         return found
 
-    def _ready(self, connection: Connection, store: str) -> State:
+    def _ready(self, connection: Connection, store: str) -> VerificationState:
         """Whether the store can be compared on this connection now."""
         if store in connection.status.only_here:
-            return State.NOT_SHARED
+            return VerificationState.NOT_SHARED
         if store in connection.status.failing_there or store in self._failing():
-            return State.LEFT_OUT
+            return VerificationState.LEFT_OUT
         theirs = connection.status.summaries.get(store)
         with self._stores[store].reading() as reader:
             same = theirs is not None and theirs.known == own_summary(reader).known
-        return State.COMPARING if same else State.WAITING
+        return VerificationState.COMPARING if same else VerificationState.WAITING
 
-    def _living_requests(self) -> list[Request]:
+    def _living_requests(self) -> list[VerificationRequest]:
         with self._space.reading() as reader:
             self.look_for_requests(reader)
         found = requests(self._space) if self._requested else []
@@ -147,10 +154,10 @@ class Verification:
         self,
         device: str,
         store: str,
-        state: State,
+        state: VerificationState,
         mended: int = 0,
         read: int | None = None,
-        of: tuple[State, ...] = OPEN,
+        of: tuple[VerificationState, ...] = OPEN,
     ) -> None:
         """How the requests stand whose state is one `of` these; `read` is how many entities were read in the end."""
         what = "state = ?3, mended = mended + ?4, done = coalesce(?5, done), total = coalesce(?5, total)"
@@ -171,7 +178,9 @@ class Verification:
                 self._write(device, store, "done = ?3, total = ?4", done, total)
         doorbell.ring(self._bells)  # for those who watch the status, too
 
-    def _write(self, device: str, store: str, what: str, *values: object, of: tuple[State, ...] = OPEN) -> None:
+    def _write(
+        self, device: str, store: str, what: str, *values: object, of: tuple[VerificationState, ...] = OPEN
+    ) -> None:
         states = ", ".join(f"'{state}'" for state in of)
         with self._space.transaction(self._clock(), None) as tx:
             tx.execute(
@@ -181,10 +190,10 @@ class Verification:
             tx.changed = True
 
 
-def _state(outcome: Verified) -> State:
+def _state(outcome: Verified) -> VerificationState:
     """How a request has ended."""
     if outcome.refused:
-        return State.REFUSED
+        return VerificationState.REFUSED
     if not outcome.comparable:
-        return State.UNSETTLED
-    return State.EQUAL if outcome.equal else State.DIFFERS
+        return VerificationState.UNSETTLED
+    return VerificationState.EQUAL if outcome.equal else VerificationState.DIFFERS

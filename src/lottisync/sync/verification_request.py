@@ -21,7 +21,7 @@ create table if not exists verifications (bell text not null, device text not nu
 """What was asked to be compared, how far it is and how it ended."""
 
 
-class State(StrEnum):
+class VerificationState(StrEnum):
     """How a request stands."""
 
     ASKED = "asked"
@@ -42,17 +42,17 @@ class State(StrEnum):
     """The other device does not compare now."""
 
 
-OPEN = (State.ASKED, State.WAITING, State.COMPARING)
+OPEN = (VerificationState.ASKED, VerificationState.WAITING, VerificationState.COMPARING)
 
 
-class Request(NamedTuple):
+class VerificationRequest(NamedTuple):
     """One store to be compared with one device's. `done` of `total` entities have been read here; `mended` of them
     differed, here and there together."""
 
     bell: str
     device: str
     store: str
-    state: State
+    state: VerificationState
     done: int
     total: int
     mended: int
@@ -68,7 +68,7 @@ def ask(space: Store, bell: str, wanted: Iterable[tuple[str, str]], now: int) ->
         for device, store in wanted:
             tx.execute(
                 "insert into verifications(bell, device, store, state) values (?, ?, ?, ?)",
-                (bell, device, store, State.ASKED),
+                (bell, device, store, VerificationState.ASKED),
             )
         tx.changed = True
 
@@ -79,14 +79,17 @@ def is_kept(space: Reader) -> bool:
     return bool(space.local("select exists (select 1 from sqlite_schema where name = 'verifications')")[0][0])
 
 
-def requests(space: Store, bell: str | None = None) -> list[Request]:
+def requests(space: Store, bell: str | None = None) -> list[VerificationRequest]:
     """What was asked for, by everybody or by the one who listens to `bell`."""
     with space.reading() as reader:
         rows = reader.local(
             "select bell, device, store, state, done, total, mended from verifications where ?1 is null or bell = ?1",
             (bell,),
         )
-    return [Request(bell, device, store, State(state), *counts) for bell, device, store, state, *counts in rows]
+    return [
+        VerificationRequest(bell, device, store, VerificationState(state), *counts)
+        for bell, device, store, state, *counts in rows
+    ]
 
 
 def withdraw(space: Store, bells: Iterable[str], now: int) -> None:

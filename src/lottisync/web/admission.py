@@ -42,12 +42,16 @@ CODE_LENGTH = 12
 """Of 31 letters each: 59 bits, which nobody guesses within ten minutes."""
 
 
-class Offer(msgspec.Struct, frozen=True):
+class BrowserCode(msgspec.Struct, frozen=True):
+    """A code that lets one browser in, until a time (ms)."""
+
     code: str
     until: int
 
 
-class Kept(msgspec.Struct, frozen=True):
+class BrowserRecord(msgspec.Struct, frozen=True):
+    """What is kept of a browser that was let in, since `admitted` (ms). Its cookie is signed with `secret`."""
+
     name: str
     admitted: int
     secret: str
@@ -91,7 +95,7 @@ def _take(home: Path, code: str, now: int) -> bool:
     """Whether the code is good. It is worth nothing afterwards: of two that come at once, one removes the file."""
     file = home / OFFER_FILE
     try:
-        there = msgspec.json.decode(file.read_bytes(), type=Offer)
+        there = msgspec.json.decode(file.read_bytes(), type=BrowserCode)
         if now >= there.until or not hmac.compare_digest(_letters(code), _letters(there.code)):
             return False
         file.unlink()
@@ -123,10 +127,10 @@ class Browsers:
                 found.append(Browser(file.stem, kept.name, kept.admitted, seen))
         return sorted(found, key=lambda one: (-one.seen, one.id))
 
-    def offer(self) -> Offer:
+    def offer(self) -> BrowserCode:
         """Let one browser in by a new code, and by no earlier one."""
         code = new_code(bytes.fromhex(self._secret()[:32]))
-        made = Offer(code, self._now() + OFFER_MILLIS)
+        made = BrowserCode(code, self._now() + OFFER_MILLIS)
         write_private(self._home / OFFER_FILE, msgspec.json.encode(made))
         return made
 
@@ -138,7 +142,7 @@ class Browsers:
         for old in self.all()[MAX_BROWSERS - 1 :]:
             self._file(old.id).unlink(missing_ok=True)
         ident = self._secret()[:16]
-        kept = Kept(" ".join(name.split())[:60] or "browser", self._now(), self._secret())
+        kept = BrowserRecord(" ".join(name.split())[:60] or "browser", self._now(), self._secret())
         write_private(self._file(ident), msgspec.json.encode(kept))
         self._touch(ident)
         return self._cookie(ident, kept)
@@ -201,15 +205,15 @@ class Browsers:
                     found.append(msgspec.json.decode(line, type=BrowserAction))
         return found
 
-    def _cookie(self, ident: str, kept: Kept) -> str:
+    def _cookie(self, ident: str, kept: BrowserRecord) -> str:
         return _signed(ident, self._now(), kept)
 
     def _file(self, ident: str) -> Path:
         return self._folder / f"{ident}.json"
 
-    def _kept(self, ident: str) -> Kept | None:
+    def _kept(self, ident: str) -> BrowserRecord | None:
         try:
-            return msgspec.json.decode(self._file(ident).read_bytes(), type=Kept)
+            return msgspec.json.decode(self._file(ident).read_bytes(), type=BrowserRecord)
         except (OSError, msgspec.MsgspecError):
             return None
 
@@ -239,11 +243,11 @@ def _parts(cookie: str) -> tuple[str, int] | None:
     return (found[1], int(found[2])) if found else None
 
 
-def _signed(ident: str, made: int, kept: Kept) -> str:
+def _signed(ident: str, made: int, kept: BrowserRecord) -> str:
     return f"{ident}.{made}.{_mac(kept, f'cookie {ident} {made}')}"
 
 
-def _mac(kept: Kept, text: str) -> str:
+def _mac(kept: BrowserRecord, text: str) -> str:
     return hmac.digest(kept.secret.encode(), text.encode(), hashlib.sha256).hex()
 
 

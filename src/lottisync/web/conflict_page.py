@@ -21,7 +21,7 @@ from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 from lottisync.web import by_hand, words
-from lottisync.web.difference import Part, differing
+from lottisync.web.difference import TextPart, differing
 from lottisync.web.frame import NOTHING_DONE, back_to, form_of, origin_of, page, problem_text, site_of
 from lottisync.web.site import Site
 
@@ -31,7 +31,7 @@ BOTH = "both"
 
 class Side(NamedTuple):
     number: int
-    parts: list[Part]
+    parts: list[TextPart]
     device: str
     by: str
     at: str
@@ -146,7 +146,7 @@ def _reason(reader: Reader, one: Conflict) -> str:
     return str(task.value("statusReason") or "") if task is not None else ""
 
 
-def _side(one: Conflict, number: int, parts: list[Part], candidate: Candidate, names: dict[Host, str]) -> Side:
+def _side(one: Conflict, number: int, parts: list[TextPart], candidate: Candidate, names: dict[Host, str]) -> Side:
     by = say("you") if candidate.precedence else say("an agent")
     device = names.get(candidate.host, say("another device"))
     keeps = _outcome(one, candidate) or say("Keep the one of {device}", device=one_line(device))

@@ -10,12 +10,14 @@ MOST_WORDS = 400
 """Of each of two texts: beyond that, looking for what they have in common takes too long for a page."""
 
 
-class Part(NamedTuple):
+class TextPart(NamedTuple):
+    """A part of a text, and whether it differs from the other text."""
+
     text: str
     differs: bool
 
 
-def differing(texts: Sequence[str]) -> list[list[Part]]:
+def differing(texts: Sequence[str]) -> list[list[TextPart]]:
     """Each text in parts, what differs from the first one marked. Of the first one it is what differs from any other.
     Where two texts have no word in common, or are very long, nothing is marked: it would be all of them."""
     split = [re.findall(r"\s+|[^\s]+", text) for text in texts]
@@ -36,6 +38,6 @@ def _changed(one: list[str], other: list[str]) -> list[tuple[slice, slice]]:
     return [(slice(i, j), slice(k, m)) for code, i, j, k, m in codes if code != "equal"]
 
 
-def _parts(split: list[str], marked: list[bool]) -> list[Part]:
+def _parts(split: list[str], marked: list[bool]) -> list[TextPart]:
     together = groupby(zip(split, marked, strict=True), key=lambda pair: pair[1])
-    return [Part("".join(text for text, _ in group), differs) for differs, group in together]
+    return [TextPart("".join(text for text, _ in group), differs) for differs, group in together]

@@ -69,7 +69,7 @@ class Form(NamedTuple):
         return [value for key, value in self.pairs if key == name]
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """A request that goes no further; `code` is one of `REFUSALS`."""
 
     def __init__(self, code: str) -> None:
@@ -98,7 +98,7 @@ class Gate:
         try:
             await self._let_in(request)
             guarded = self._with_cookie(request, guarded)
-        except Refused as refused:
+        except RefusedRequest as refused:
             await self._refusal(request, refused.code)(scope, receive, guarded)
             return
         except ClientDisconnect:
@@ -108,24 +108,24 @@ class Gate:
     async def _let_in(self, request: Request) -> None:
         entrance, path = self._entrance, request.url.path
         if _head_bytes(request) > MAX_HEADER_BYTES:
-            raise Refused("large-head")
+            raise RefusedRequest("large-head")
         if not set(request.headers.getlist("host")) <= entrance.hosts or len(request.headers.getlist("host")) != 1:
-            raise Refused("other-host")
+            raise RefusedRequest("other-host")
         if request.method not in ("GET", "HEAD", "POST"):
-            raise Refused("bad-method")
+            raise RefusedRequest("bad-method")
         writes = request.method == "POST"
         if writes:
             self._check_origin(request)
         session = entrance.session(request.cookies.get(entrance.cookie))
         if session is None and path not in FOR_STRANGERS and not path.startswith("/static/"):
-            raise Refused("not-let-in")
+            raise RefusedRequest("not-let-in")
         request.state.session, request.state.near = session, entrance.near
         if writes and path in ONLY_HERE and not entrance.near:
-            raise Refused("only-here")
+            raise RefusedRequest("only-here")
         if writes:
             request.state.form = form = await read_form(request)
             if path != "/enter" and (session is None or form.one("form-token") != session.form_token):
-                raise Refused("bad-form-token")
+                raise RefusedRequest("bad-form-token")
             if session is not None:
                 verb = form.one("verdict") or form.one("verb")
                 entrance.wrote(session, path, verb, form.one("item") or form.one("entity"))
@@ -142,9 +142,9 @@ class Gate:
         """Both, where both are sent: a browser cannot be made to lie in either."""
         [host] = request.headers.getlist("host")
         if request.headers.getlist("origin") != [f"{self._entrance.scheme}://{host}"]:
-            raise Refused("other-origin")
+            raise RefusedRequest("other-origin")
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
-            raise Refused("other-origin")
+            raise RefusedRequest("other-origin")
 
     def _with_cookie(self, request: Request, send: Send) -> Send:
         """A session that is renewed gets its new cookie with whatever is answered."""
@@ -174,22 +174,22 @@ def cookie_header(entrance: Entrance, value: str) -> str:
 
 
 async def read_form(request: Request) -> Form:
-    """The form of a request, as browsers send one without files. Raises `Refused`."""
+    """The form of a request, as browsers send one without files. Raises `RefusedRequest`."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise Refused("bad-form")
+        raise RefusedRequest("bad-form")
     held = bytearray()
     try:
         with anyio.fail_after(BODY_SECONDS):
             async for chunk in request.stream():
                 held += chunk
                 if len(held) > MOST_BYTES:
-                    raise Refused("too-large")
+                    raise RefusedRequest("too-large")
     except TimeoutError:
-        raise Refused("too-slow") from None
+        raise RefusedRequest("too-slow") from None
     try:
         pairs = parse_qsl(held.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:
-        raise Refused("bad-form") from None
+        raise RefusedRequest("bad-form") from None
     return Form([(name, value.replace("\r\n", "\n")) for name, value in pairs])
 
 

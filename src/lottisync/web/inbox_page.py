@@ -87,18 +87,18 @@ def shown(request: Request, since: int, *, said: str = "", status: int = 200) ->
     )
 
 
-class Part(NamedTuple):
+class InboxPart(NamedTuple):
     """Where on the inbox a visitor is: which page, from 0 on, and which card they opened."""
 
     page: int
     open: str
 
 
-def _part(request: Request) -> Part:
+def _part(request: Request) -> InboxPart:
     """The part that was asked for. A form says so, too, so that its answer is the same page."""
     given = form_of(request).one if request.method == "POST" else lambda name: request.query_params.get(name, "")
     number = int(text) if (text := given("page")).isascii() and text.isdigit() and len(text) < 7 else 0
-    return Part(number, given("open")[:200])
+    return InboxPart(number, given("open")[:200])
 
 
 def _attention(site: Site) -> list[attention.Open]:

@@ -81,7 +81,9 @@ class Field(NamedTuple):
     choices: tuple[tuple[str, str], ...] = ()
 
 
-class Row(NamedTuple):
+class ItemRow(NamedTuple):
+    """An item: its state in a word, what it would change, and what a person may edit of it."""
+
     item: ItemView
     topic: Topic
     label: str
@@ -129,10 +131,12 @@ class Row(NamedTuple):
         return self.state in DECIDED
 
 
-class Group(NamedTuple):
+class TopicGroup(NamedTuple):
+    """The rows of one topic, under its heading."""
+
     topic: Topic
     heading: str
-    rows: list[Row]
+    rows: list[ItemRow]
 
     @property
     def waiting(self) -> int:
@@ -147,14 +151,14 @@ class Card(NamedTuple):
     agent_id: str
     agent: str
     created_at: str
-    groups: list[Group]
+    groups: list[TopicGroup]
 
     @property
     def ident(self) -> str:
         return card_ident(self.task_id, self.agent_id)
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ItemRow]:
         return [row for group in self.groups for row in group.rows]
 
     @property
@@ -162,7 +166,7 @@ class Card(NamedTuple):
         return sum(row.asks for row in self.rows)
 
     @property
-    def plain(self) -> list[Row]:
+    def plain(self) -> list[ItemRow]:
         return [row for row in self.rows if row.plain]
 
     @property
@@ -241,7 +245,7 @@ def cards(sets: list[SetView]) -> list[Card]:
 def _card(sets: list[SetView]) -> Card:
     rows = [row_of(item) for one in sets for item in one.items]
     groups = [
-        Group(topic, say(heading), of_topic)
+        TopicGroup(topic, say(heading), of_topic)
         for topic, heading in HEADINGS.items()
         if (of_topic := [row for row in rows if row.topic is topic])
     ]
@@ -250,7 +254,7 @@ def _card(sets: list[SetView]) -> Card:
     return Card(first.task_id, title, first.agent_id, first.agent_name, sets[-1].created_at, groups)
 
 
-def row_of(item: ItemView) -> Row:
+def row_of(item: ItemView) -> ItemRow:
     action = ACTIONS.read(item.tool, item.args)
     topic = Topic.STATUS if isinstance(action, Unreadable) else action.topic
     state = _state(item)
@@ -264,7 +268,7 @@ def row_of(item: ItemView) -> Row:
         if change.after != item.why  # it stands below the row already
     ]
     fields = [] if isinstance(action, Unreadable) or (item.creates and topic is Topic.FURTHER) else _fields(item)
-    return Row(item, topic, _label(topic, item), state, say(STATES.get(state, "")), values, _was(item), fields)
+    return ItemRow(item, topic, _label(topic, item), state, say(STATES.get(state, "")), values, _was(item), fields)
 
 
 def _label(topic: Topic, item: ItemView) -> str:
@@ -319,7 +323,7 @@ def verdict_word(decision: ChangeDecision) -> str:
 
 
 def _was(item: ItemView) -> list[Was]:
-    """The fields with a value: a deletion is not one, and is said in words (`Row.since`)."""
+    """The fields with a value: a deletion is not one, and is said in words (`ItemRow.since`)."""
     return [_was_of(field) for field in item.stale_fields if field.path != DELETED_AT]
 
 

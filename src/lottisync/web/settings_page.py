@@ -55,7 +55,7 @@ NAMES = {"en": "English", "de": "Deutsch", "es": "Español", "fr": "Français", 
 """The languages of the pages, as those who speak them call them."""
 
 
-class Line(NamedTuple):
+class SettingLine(NamedTuple):
     """A setting as the page shows it: `choices` are (value, name), none for a text."""
 
     setting: Setting
@@ -134,12 +134,12 @@ def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
     )
 
 
-def _line(setting: Setting, *, near: bool) -> Line:
+def _line(setting: Setting, *, near: bool) -> SettingLine:
     label, meaning = SAID.get(setting.name, (setting.name, ""))
     if setting.name == COMMAND and not near:
-        return Line(setting, say(label), say(meaning), say("is set") if setting.given else "", [])
+        return SettingLine(setting, say(label), say(meaning), say("is set") if setting.given else "", [])
     if isinstance(setting.usual, bool):
         choices = [("true", say("On")), ("false", say("Off"))]
-        return Line(setting, say(label), say(meaning), str(setting.value).lower(), choices)
+        return SettingLine(setting, say(label), say(meaning), str(setting.value).lower(), choices)
     choices = [("", say("As the browser asks")), *NAMES.items()] if setting.name == "language" else []
-    return Line(setting, say(label), say(meaning), str(setting.value or ""), choices)
+    return SettingLine(setting, say(label), say(meaning), str(setting.value or ""), choices)

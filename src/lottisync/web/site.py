@@ -16,7 +16,7 @@ from lottisync.device.invitations import Given, given_out
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import say, spoken
 from lottisync.review.acts import note_verdict
-from lottisync.review.heads import Heads, SetHead
+from lottisync.review.heads import SetHead, SetHeads
 from lottisync.review.inbox import Inbox
 from lottisync.review.verdict import Verdicts, unnoted
 from lottisync.store import conflict
@@ -51,7 +51,7 @@ class Setting(NamedTuple):
     given: bool
 
 
-class Settings(Protocol):
+class DeviceSettings(Protocol):
     """What a person sets once for this device."""
 
     def all(self) -> list[Setting]: ...
@@ -95,7 +95,7 @@ class Site:
         browsers: Browsers,
         door: Callable[[], Door],
         pairing: Pairing,
-        settings: Settings,
+        settings: DeviceSettings,
     ) -> None:
         self.home = home
         self.now = now
@@ -105,7 +105,7 @@ class Site:
         self.door = door
         self.pairing = pairing
         self.settings = settings
-        self._heads = Heads(home.store("agent"))
+        self._heads = SetHeads(home.store("agent"))
         self._counted: Counted | None = None
 
     @property

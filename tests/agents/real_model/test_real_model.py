@@ -88,7 +88,7 @@ def one_wake(device: Device, model: OpenAIModel, note: str, turns: int) -> Outco
         result = device.wake(ident, model)
     except Problem as problem:
         error = problem.code
-    # Half an answer is no answer: there is nothing of it but the record.
+    # Half an answer is not an answer: there is nothing of it but the record.
     assert error == ("model-output-limit" if result is None else "")
     with device.agents.reading() as reader:
         [run] = run_log.runs(reader, ident)

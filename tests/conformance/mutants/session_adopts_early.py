@@ -7,12 +7,12 @@ from tests.conformance.mutants.planting import run
 from lottisync.device.membership import Strangers
 from lottisync.entities.version import Version
 from lottisync.store.merge import Merge
-from lottisync.sync.incoming import Incoming, Taken
+from lottisync.sync.incoming import Anomalies, Incoming
 
 original = Incoming.batch
 
 
-def batch(self: Incoming, tx: Merge, versions: Iterable[Version], strangers: Strangers) -> Taken:
+def batch(self: Incoming, tx: Merge, versions: Iterable[Version], strangers: Strangers) -> Anomalies:
     taken = original(self, tx, versions, strangers)
     tx.adopt(self.begin.knowledge)
     return taken
