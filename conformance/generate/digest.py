@@ -98,17 +98,17 @@ def cases() -> list[tuple[str, str, str, dict[str, Any]]]:
                                "deletedAt": [held(gone({A: 3}), B, 1, at=[3000, 0]), held(None, A, 3)]})),
         ("brought-back", "STORE-6", "an undeleted entity counts",
          entity({A: 3}, {"title": [held("one", A, 3)], "deletedAt": [held(None, A, 3)]})),
-        ("deletion-of-another-shape", "ENT-12", "what is not a deletion takes nothing out of the digest",
+        ("deletion-of-another-shape", "ENT-123", "what is not a deletion takes nothing out of the digest",
          entity({A: 2}, {"title": one, "deletedAt": [held("yesterday", A, 2)]})),
-        *((f"deletion-whose-seen-has-{name}", "ENT-12", "what was seen is a clock, or it is not a deletion",
+        *((f"deletion-whose-seen-has-{name}", "ENT-121 ENT-123", "what was seen is a clock, or it is not a deletion",
            entity({A: 2}, {"title": one, "deletedAt": [held(gone(seen), A, 2)]}))
           for name, seen in (("no-host", {A: 1, "x": 1}), ("capitals", {A: 1, "A" * 16: 1}),
                              ("minus-one", {A: 1, B: -1}))),
-        ("deletion-whose-seen-has-a-point", "ENT-12 ENT-32", "1.0 is 1: it is a deletion",
+        ("deletion-whose-seen-has-a-point", "ENT-121 ENT-32", "1.0 is 1: it is a deletion",
          entity({A: 2}, {"title": one, "deletedAt": [held(gone({A: 1.0}), A, 2)]})),
-        ("deletion-at-no-time", "ENT-12", "when it was may be any text",
+        ("deletion-at-no-time", "ENT-120", "when it was may be any text",
          entity({A: 2}, {"title": one, "deletedAt": [held(gone({A: 1}, at=""), A, 2)]})),
-        ("deletion-with-more-fields", "ENT-12", "a deletion may say more than when and what was seen",
+        ("deletion-with-more-fields", "ENT-122", "a deletion may say more than when and what was seen",
          entity({A: 2}, {"title": one, "deletedAt": [held(gone({A: 1}) | {"why": "done"}, A, 2)]})),
     ]  # fmt: skip
 

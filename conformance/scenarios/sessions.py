@@ -261,7 +261,7 @@ def credit_is_given_back(world: World) -> None:
 
 
 def a_bad_version_in_a_good_round(world: World) -> None:
-    """It is kept as it came and named by check; the round goes on, and knowledge is adopted (SYNC-48)."""
+    """Kept as it came and named by check; the round goes on, knowledge is adopted (SYNC-48, SYNC-480, SYNC-481)."""
     a = world.device("a")
     past = _some("one", "two", "three")
     versions = past.versions()

@@ -77,21 +77,43 @@ def test_agent61_each_offered_tool_says_when_it_is_to_be_called() -> None:
             assert f"- `{tool.tool}`: {tool.when}" in said
 
 
+def rule_of(tool: str) -> str:
+    """What the system prompt says of a tool: when it is to be called."""
+    [line] = [line for line in prompt.system("Laura", 5).splitlines() if line.startswith(f"- `{tool}`: ")]
+    return line
+
+
 @pytest.mark.parametrize(
-    "rule",
+    ("tool", "rule"),
     [
-        "Only if the task has no title, or the user asked for another one",
-        "Only if the task has no estimate",
-        "Only on evidence",
-        "Only if the task has no language yet",
-        "one call of a tool",
-        "no reason to take back the others",
-        "Not at all if nothing changed",
+        ("set_task_title", "Only if the task has no title, or the user asked for another one"),
+        ("update_task_estimate", "Only if the task has no estimate, or the user named or asked for another one"),
+        ("set_task_language", "Only if the task has no language yet"),
     ],
 )
-def test_agent61_the_rules_of_the_tools(rule: str) -> None:
-    """AGENT-61"""
-    assert rule in prompt.system("Laura", 5)
+def test_agent610_what_is_there_is_left_unless_the_user_asks(tool: str, rule: str) -> None:
+    """AGENT-610"""
+    assert rule in rule_of(tool)
+
+
+def test_agent611_a_status_is_proposed_on_evidence() -> None:
+    """AGENT-611"""
+    assert "Only on evidence" in rule_of("set_task_status")
+
+
+def test_agent612_one_call_of_a_tool() -> None:
+    """AGENT-612"""
+    assert "Make one call of a tool in a wake, at most" in prompt.system("Laura", 5)
+
+
+def test_agent613_another_decision_is_no_reason_to_retract() -> None:
+    """AGENT-613"""
+    assert "no reason to take back the others" in rule_of("retract_suggestions")
+
+
+def test_agent614_no_report_if_nothing_changed() -> None:
+    """AGENT-614"""
+    assert "Not at all if nothing changed" in rule_of("update_report")
 
 
 def test_agent62_a_personality_is_the_persons(laptop: Device, laura: str) -> None:

@@ -1,11 +1,17 @@
-"""`task list`: CLI-65, CLI-100, CLI-101."""
+"""`task list`: CLI-65, CLI-100, CLI-101, CLI-1003 to CLI-1006."""
 
+from contextlib import closing
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.command_line import run_here
+
+from lottisync.daemon.home import TaskHome
+from lottisync.device import clock
+from lottisync.entities.entity import HIGH
+from lottisync.journal import tasks
 
 
 @pytest.fixture
@@ -51,14 +57,27 @@ def asked(home: Path, *words: str) -> Any:
     ],
 )
 def test_cli_65_filters_and_orders(home: Path, words: tuple[str, ...], found: list[str]) -> None:
-    """CLI-65, CLI-100"""
+    """CLI-65, CLI-100, CLI-1003"""
     assert run_here("task", "label", "add", "milk", "shopping", home=home).code == 0
     wanted = ["Buy", "Call", "Bake"] if words == ("--sort", "changed") else found
     assert titles(home, *words) == wanted
 
 
-def test_cli_100_a_page_says_whether_others_follow(home: Path) -> None:
-    """CLI-100"""
+def test_cli_1005_a_page_has_50_tasks_and_a_program_gets_all(tmp_path: Path) -> None:
+    """CLI-1005, CLI-1006, CLI-1004: where nobody says how many."""
+    path = tmp_path / "home"
+    with closing(TaskHome.create(path, "laptop")) as made, made.journal.transaction(clock.now(), HIGH) as tx:
+        for number in range(52):
+            tasks.add_task(tx, f"t{number}", f"Row {number}")
+    first, second = (run_here("task", "list", *words, home=path).out for words in ((), ("--page", "2")))
+    assert (first.count("Row "), second.count("Row ")) == (50, 2)
+    assert "There are more: --page 2\n" in first
+    assert "There are more" not in second
+    assert len(asked(path)) == 52
+
+
+def test_cli_1004_a_page_says_whether_others_follow(home: Path) -> None:
+    """CLI-100, CLI-1004"""
     assert "There are more: --page 2\n" in run_here("task", "list", "--limit", "2", home=home).out
     assert "There are more" not in run_here("task", "list", "--limit", "2", "--page", "2", home=home).out
     assert run_here("task", "list", "--page", "7", home=home).out == "No task fits.\n"

@@ -1,4 +1,5 @@
-"""What a person does to tasks that are there: CLI-60 to CLI-63, CLI-463, JOUR-16, JOUR-20 to JOUR-23, JOUR-465."""
+"""What a person does to tasks that are there: CLI-60 to CLI-63, CLI-463, JOUR-16, JOUR-161, JOUR-164, JOUR-20 to
+JOUR-23, JOUR-465."""
 
 import stat
 import sys
@@ -21,7 +22,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_cli_60_a_task_is_named_by_a_piece_of_its_title(home: Path) -> None:
-    """CLI-60, CLI-61, JOUR-16"""
+    """CLI-60, CLI-61, JOUR-161, JOUR-162"""
     said = task(home, "done", "MILK")
     assert said.code == 0
     assert said.out.startswith("'Buy milk'  ")
@@ -32,7 +33,7 @@ def test_cli_60_a_task_is_named_by_a_piece_of_its_title(home: Path) -> None:
 
 
 def test_cli_60_an_ambiguous_name_lists_the_candidates_and_changes_nothing(home: Path) -> None:
-    """CLI-60, JOUR-16: also if another name of the same call fits."""
+    """CLI-60, JOUR-16, JOUR-163, JOUR-164: also if another name of the same call fits."""
     for words in (("done", "milk", "bake"), ("delete", "bake")):
         said = refused(home, *words, code=1)
         assert "'Bake bread'" in said
@@ -41,7 +42,7 @@ def test_cli_60_an_ambiguous_name_lists_the_candidates_and_changes_nothing(home:
 
 
 def test_cli_60_a_whole_title_is_taken_before_a_piece(home: Path) -> None:
-    """JOUR-16"""
+    """JOUR-161"""
     task(home, "add", "Bake")
     assert [each["title"] for each in done(home, "done", "bake")] == ["Bake"]
 

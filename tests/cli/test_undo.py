@@ -117,7 +117,7 @@ def test_cli_1093_an_act_names_each_thing_once(home: Path, words: str, said: str
 
 
 def test_cli_1094_the_creation_of_an_agent_is_taken_back(home: Path) -> None:
-    """CLI-1094: `undo` passed over it, and took back what was done before."""
+    """CLI-1094, CLI-10941: `undo` passed over it, and took back what was done before."""
     call(home, "agent", "create", "milk")
     call(home, "agent", "create", "milk")
     taken = run_here("undo", home=home)
@@ -125,6 +125,18 @@ def test_cli_1094_the_creation_of_an_agent_is_taken_back(home: Path) -> None:
     assert call(home, "agent", "list")["agents"][0]["lifecycle"] == "destroyed"
     assert "lottisync agent create" in refused(home, "undo", "3")
     assert call(home, "undo")["undone"]["text"] == "added: Buy milk"
+
+
+def test_cli_10940_an_agent_whose_creation_was_taken_back_is_brought_back(home: Path) -> None:
+    """CLI-10940, CLI-10941: by the command that the refusal names, and it is the same agent."""
+    call(home, "agent", "create", "milk")
+    [made] = call(home, "agent", "list")["agents"]
+    call(home, "undo")
+    command = refused(home, "undo", "3").rpartition("lottisync ")[2].split()
+    assert command[:2] == ["agent", "create"]
+    call(home, *command)
+    [back] = call(home, "agent", "list")["agents"]
+    assert (back["id"], back["lifecycle"]) == (made["id"], made["lifecycle"])
 
 
 def test_cli_145_verdicts_of_several_calls_that_are_taken_back_in_one(tmp_path: Path) -> None:

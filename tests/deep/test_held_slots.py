@@ -56,7 +56,7 @@ async def to_its_end(there: SocketStream, manner: str, chance: random.Random) ->
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize("number", range(FIRST, FIRST + COUNT))
 async def test_rel_d4_whatever_strangers_hold_two_devices_link(number: int, tmp_path: Path) -> None:
-    """NET-22, NET-40, NET-303, SYNC-39, REL-D4: in half of the patterns the address is known, and strangers take all
+    """NET-222, NET-40, NET-303, SYNC-39, REL-D4: in half of the patterns the address is known, and strangers take all
     other slots. Otherwise they are at a few addresses."""
     chance, known = random.Random(number), number % 2 == 0
     members = a, b = household(tmp_path)

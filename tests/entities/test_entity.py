@@ -309,8 +309,18 @@ def test_a_null_beside_a_deletion_is_a_conflict() -> None:
         b"{}",
         b'{"at":"x"}',
         b'{"at":1,"seen":{}}',
-        b'{"at":"x","seen":{"0000000000000001":"1"}}',
         b'{"at":"x","seen":[]}',
+    ],
+)
+def test_a_value_of_another_shape_is_no_deletion(value: bytes) -> None:
+    """ENT-123: nothing disappears, and nothing breaks."""
+    reads_as_null(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b'{"at":"x","seen":{"0000000000000001":"1"}}',
         b'{"at":"x","seen":{"x":1}}',
         b'{"at":"x","seen":{"000000000000000A":1}}',
         b'{"at":"x","seen":{"0000000000000001\\n":1}}',
@@ -319,8 +329,13 @@ def test_a_null_beside_a_deletion_is_a_conflict() -> None:
         b'{"at":"x","seen":{"0000000000000001":true}}',
     ],
 )
-def test_a_value_of_another_shape_is_not_a_deletion(value: bytes) -> None:
-    """ENT-12: nothing disappears, and nothing breaks."""
+def test_a_deletion_that_has_not_seen_a_clock_is_not_a_deletion(value: bytes) -> None:
+    """ENT-121, ENT-123"""
+    reads_as_null(value)
+
+
+def reads_as_null(value: bytes) -> None:
+    """A deletion would be clean, and has not seen an edit of another."""
     odd = wrote(wrote(ABSENT, 0, {"title": "x"}), 0, {DELETED_AT: value})
     assert not is_deleted(odd)
     assert not has_unseen_edit(odd)
@@ -328,17 +343,32 @@ def test_a_value_of_another_shape_is_not_a_deletion(value: bytes) -> None:
 
 
 def test_a_deletion_holds_its_time_and_what_was_seen() -> None:
-    """ENT-12: to the byte; and a field that we do not know does not change what it is."""
+    """ENT-12: to the byte."""
     assert deletion(AT, {B: 2, A: 1}) == (
         b'{"at":"2026-01-01T00:00:00.000Z","seen":{"0000000000000001":1,"0000000000000002":2}}'
     )
+
+
+def test_further_keys_of_a_deletion_are_kept() -> None:
+    """ENT-122: and what we do not know does not change what it is."""
     later = b'{"at":"2026-01-01T00:00:00.000Z","by":"x","seen":{"0000000000000001":1}}'
-    assert is_clean_tombstone(wrote(wrote(ABSENT, 0, {"title": "x"}), 0, {DELETED_AT: later}))
+    entity = wrote(wrote(ABSENT, 0, {"title": "x"}), 0, {DELETED_AT: later})
+    assert is_clean_tombstone(entity)
+    assert later in version.close(entity).document
+    assert later in version.close(join(entity, wrote(ABSENT, 1, {"title": "y"}))).document
 
 
-def test_a_deletion_may_say_that_it_has_seen_nothing_of_a_host() -> None:
-    """ENT-12: a counter of 0 is one, though no clock of ours has it."""
-    value = b'{"at":"x","seen":{"0000000000000001":0}}'
+@pytest.mark.parametrize("at", ["", "x", "yesterday", "2026-02-30", "9" * 300, "\u00e9"])
+def test_a_deletion_is_one_whenever_it_says_that_it_was(at: str) -> None:
+    """ENT-120"""
+    value = {"at": at, "seen": {"0000000000000001": 1}}
+    assert is_clean_tombstone(wrote(wrote(ABSENT, 0, {"title": "x"}), 0, {DELETED_AT: value}))
+
+
+@pytest.mark.parametrize("counter", [0, 1, 2**53 - 1])
+def test_a_deletion_may_have_seen_any_counter_of_a_host(counter: int) -> None:
+    """ENT-121: 0 is one, though no clock of ours has it."""
+    value = {"at": "x", "seen": {"0000000000000001": counter}}
     assert is_deleted(wrote(wrote(ABSENT, 0, {"title": "x"}), 0, {DELETED_AT: value}))
 
 

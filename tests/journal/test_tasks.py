@@ -138,7 +138,7 @@ def test_all_tasks_are_the_live_ones(store: Store) -> None:
 
 
 def test_an_abbreviated_id_is_found_if_only_one_fits(store: Store) -> None:
-    """JOUR-16: by its first or last characters; a whole id always is itself."""
+    """JOUR-16, JOUR-160: by its first or last characters; a whole id always is itself."""
     for ident in ("abc-1", "abd-1", "abc"):
         add_task(store, ident)
     with store.reading() as reader:
@@ -149,6 +149,28 @@ def test_an_abbreviated_id_is_found_if_only_one_fits(store: Store) -> None:
             with pytest.raises(Problem) as caught:
                 finding.resolve(reader, text, "task")
             assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("bread", "t3"), ("bake  BREAD", "t2"), ("cake", "t4"), ("t2", "t2"), ("zzz", "t5")]
+)
+def test_a_title_is_found_if_no_id_fits(store: Store, name: str, found: str) -> None:
+    """JOUR-161, JOUR-162: whole before a piece of it, and an id before both, whatever the capitals."""
+    for ident, title in (("t2", "Bake bread"), ("t3", "BREAD"), ("t4", "Bake Cake t2"), ("t5", "Zzz t3")):
+        do(store, lambda tx, ident=ident, title=title: tasks.add_task(tx, ident, title))  # type: ignore[misc]
+    with store.reading() as reader:
+        assert finding.resolve(reader, name, "task") == found
+
+
+@pytest.mark.parametrize(("count", "more"), [(5, ""), (6, ", ...")])
+def test_of_several_that_fit_the_first_five_are_listed(store: Store, count: int, more: str) -> None:
+    """JOUR-163: and it is said that there are others."""
+    for number in reversed(range(count)):
+        do(store, lambda tx, number=number: tasks.add_task(tx, f"id-{number}", f"Bake {number}"))  # type: ignore[misc]
+    with store.reading() as reader, pytest.raises(Problem) as caught:
+        finding.resolve(reader, "bake", "task")
+    listed = ", ".join(f"id-{number} 'Bake {number}'" for number in range(5))
+    assert f": {listed}{more}. Give more" in str(caught.value)
 
 
 # -- values

@@ -1,4 +1,4 @@
-"""A listener that strangers cannot close: NET-22, NET-23."""
+"""A listener that strangers cannot close: NET-22, NET-220 to NET-222, NET-23."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ HOSTS = st.sampled_from(["10.0.0.1", "10.0.0.2", "::ffff:10.0.0.1", "fe80::1%eth
 
 @given(st.lists(st.tuples(HOSTS, st.booleans()), max_size=60))
 def test_net_22_no_address_takes_more_than_its_share_and_the_known_find_a_place(calls: list[tuple[str, bool]]) -> None:
-    """NET-22, NET-40, REL-D4"""
+    """NET-22, NET-220, NET-221, NET-40, REL-D4"""
     slots = Slots(limit=12, each=3, kept=4)
     taken: list[tuple[str, bool]] = []
     for host, known in calls:
@@ -38,6 +38,20 @@ def test_net_22_no_address_takes_more_than_its_share_and_the_known_find_a_place(
         slots.leave(host, known=known)
     assert slots.taken == 0
     assert slots.take("10.0.0.9")
+
+
+def test_net_22_no_more_than_32_are_let_in_at_one_time() -> None:
+    """NET-22, NET-40: all of them may be known, and 24 strangers."""
+    for known, most in ((True, 32), (False, 24)):
+        slots = Slots()
+        assert [slots.take(f"10.0.0.{number}", known=known) for number in range(40)].count(True) == most
+
+
+def test_net_220_no_more_than_6_are_let_in_of_one_address() -> None:
+    """NET-220, NET-221: nor of one /64."""
+    for hosts in (["10.0.0.1"] * 10, [f"2001:db8::{number}" for number in range(10)]):
+        slots = Slots()
+        assert [slots.take(host) for host in hosts] == [True] * 6 + [False] * 4
 
 
 def test_net_41_a_stranger_in_the_same_network_does_not_use_up_the_share_of_a_known_address() -> None:
@@ -58,13 +72,13 @@ def test_net_41_a_stranger_in_the_same_network_does_not_use_up_the_share_of_a_kn
         ("", ""),
     ],
 )
-def test_net_22_a_network_counts_as_one_address(host: str, network: str) -> None:
+def test_net_221_a_network_counts_as_one_address(host: str, network: str) -> None:
     assert network_of(host) == network
 
 
 @pytest.mark.anyio
-async def test_net_22_a_stranger_with_half_open_connections_does_not_keep_the_other_device_from_pairing() -> None:
-    """NET-22, REL-D6: 400 half-open connections ended `pair` with a traceback."""
+async def test_net_222_a_stranger_with_half_open_connections_does_not_keep_the_other_device_from_pairing() -> None:
+    """NET-220, NET-222, REL-D6: 400 half-open connections ended `pair` with a traceback."""
     async with shown(offer()) as showing, contextlib.AsyncExitStack() as stack:
         for _ in range(3 * EACH):
             raw = await anyio.connect_tcp(HERE, showing.at.port, local_host="127.0.0.2")

@@ -255,7 +255,7 @@ def unwilling(me: Self, asked: list[str]) -> Self:
 
 
 async def test_pair_680_the_device_that_types_waits_for_the_word_of_the_one_that_shows() -> None:
-    """PAIR-680: it said "Paired" while the other person still had the question before them."""
+    """PAIR-680, PAIR-6800, PAIR-6801: it said "Paired" while the other person still had the question before them."""
     asked: list[str] = []
     async with shown(offer(), by=unwilling(SHOWS, asked)) as showing:
         with pytest.raises(PairingError) as refused:
@@ -269,7 +269,7 @@ async def test_pair_680_the_device_that_types_waits_for_the_word_of_the_one_that
 
 
 async def test_pair_680_the_device_that_types_says_no_before_it_proves_anything() -> None:
-    """PAIR-680: the one that shows has paired with nobody, and goes on to show its code."""
+    """PAIR-680, PAIR-6801: the one that shows has paired with nobody, and goes on to show its code."""
     asked: list[str] = []
     async with shown(offer()) as showing:
         with pytest.raises(NotWanted):
@@ -281,8 +281,8 @@ async def test_pair_680_the_device_that_types_says_no_before_it_proves_anything(
 
 
 async def test_cli_863_the_device_that_shows_hears_at_once_that_it_was_taken_out() -> None:
-    """CLI-863: it was said when the code had expired, two minutes later. A second attempt with the same end is not said
-    again."""
+    """CLI-863, PAIR-6800: it was said when the code had expired, two minutes later. A second attempt with the same end
+    is not said again."""
     errors: list[PairingError] = []
     async with shown(offer(), tell=errors.append) as showing:
         for _ in range(2):

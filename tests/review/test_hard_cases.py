@@ -130,8 +130,8 @@ def test_rev108_a_chain_falls_as_a_whole(laptop: Reviewer) -> None:
 # -- sets that are gone, and rows of other hands
 
 
-def test_rev50_a_verdict_is_finished_though_its_set_was_removed_meanwhile(laptop: Reviewer, phone: Reviewer) -> None:
-    """REV-50: another device tidied up while this one was off. The start is not stopped, the word stands."""
+def test_rev503_a_verdict_is_finished_though_its_set_was_removed_meanwhile(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-503: another device tidied up while this one was off. The start is not stopped, the word stands."""
     laptop.add_task()
     ident = one(laptop, "update_task_estimate", {"minutes": 60})
     phone.pull(laptop)

@@ -93,8 +93,8 @@ def started_again(folder: Path, now: int) -> Reviewer:
 )
 @pytest.mark.parametrize("verb", ["confirm", "undo"])
 def test_rev50_killed_before_any_statement(tmp_path: Path, trial: Trial, tool: str, verb: str) -> None:
-    """REV-50, REV-40, REV-56, S3-93, C-04: effects 0 or 1, a decision if and only if there is an effect, no saga left
-    open, both stores sound; and a person who says it again after that gets it exactly once."""
+    """REV-50, REV-504, REV-40, REV-56, S3-93, C-04: effects 0 or 1, a decision if and only if there is an effect, no
+    saga left open, both stores sound; and a person who says it again after that gets it exactly once."""
     template = tmp_path / "template"
     item, now = prepared(template, tool, confirmed=verb == "undo")
     finished = {"nothing": 0, "everything": 0}

@@ -32,7 +32,7 @@ def parsed(tool: str, **args: object) -> Call | BadCall:
     )
 )
 def test_rev_d13_what_is_sound_is_taken_and_what_is_not_is_named(elements: list[object]) -> None:
-    """REV-90, REV-3, REV-302: each element is taken if and only if a call with it alone is."""
+    """REV-90, REV-900, REV-901, REV-3, REV-302: each element is taken if and only if a call with it alone is."""
     alone = [not isinstance(parsed("add_multiple_checklist_items", items=[one]), BadCall) for one in elements]
     call = parsed("add_multiple_checklist_items", items=elements)
     if not any(alone):
@@ -49,8 +49,19 @@ def test_rev_d13_what_is_sound_is_taken_and_what_is_not_is_named(elements: list[
         assert f"{alone.count(False)} malformed item(s) skipped" in answer
 
 
+def test_rev90_what_was_left_out_is_named_with_the_reason() -> None:
+    """REV-90: each by its place in the call."""
+    call = parsed("add_multiple_checklist_items", items=[{"title": "Flour", "colour": "red"}, {"title": "Salt"}, {}])
+    assert isinstance(call, AddMultipleChecklistItems)
+    assert [each.arguments()["title"] for each in call.parts()] == ["Salt"]
+    assert call.answered("Queued.").splitlines()[2:] == [
+        "- items.0.colour: there is no such argument",
+        "- items.2.title: Field required",
+    ]
+
+
 def test_rev_d13_the_others_are_queued(laptop: Reviewer) -> None:
-    """REV-90"""
+    """REV-900"""
     laptop.add_task()
     items = [{"title": "Flour"}, {"name": "Salt"}, {"title": "Oven"}]
     assert laptop.propose("add_multiple_checklist_items", {"items": items}).startswith("Proposal queued")
@@ -58,7 +69,7 @@ def test_rev_d13_the_others_are_queued(laptop: Reviewer) -> None:
 
 
 def test_rev_d13_a_fault_beside_the_list_refuses_the_call() -> None:
-    """REV-90, REV-3: only elements are left out."""
+    """REV-902, REV-3: only elements are left out."""
     assert isinstance(parsed("add_multiple_checklist_items", items=[{"title": "a"}], colour="red"), BadCall)
     assert isinstance(parsed("add_multiple_checklist_items", items=[{"title": "a"}] * 21), BadCall)
 

@@ -59,7 +59,7 @@ def effects(device: Reviewer) -> int:
 def test_rev50_what_was_begun_is_finished_once(
     laptop: Reviewer, gap: type[Sagas], tool: str, args: dict[str, Any]
 ) -> None:
-    """REV-50, S3-93: and a second start finds nothing more to do."""
+    """REV-50, REV-504, S3-93: and a second start finds nothing more to do."""
     ident = dead(laptop, tool, args, gap)
     assert laptop.decisions() == []
     [outcome] = laptop.verdicts.recover(laptop.later())
@@ -126,8 +126,8 @@ def test_rev51_what_was_confirmed_over_the_present_is_compared_with_that_present
     assert laptop.page().task.estimate == 30
 
 
-def test_rev51_an_effect_that_was_edited_since_is_not_repeated(laptop: Reviewer) -> None:
-    """REV-51."""
+def test_rev504_an_effect_that_was_edited_since_is_not_repeated(laptop: Reviewer) -> None:
+    """REV-504: its receipt is here, though its value is not."""
     ident = dead(laptop, "update_task_estimate", {"minutes": 60}, DiesBeforeTheDecision)
     laptop.edit(estimate=90)
     assert [outcome.result for outcome in laptop.verdicts.recover(laptop.later())] == ["already"]

@@ -316,6 +316,19 @@ def test_rev46_edit_then_confirm(laptop: Reviewer) -> None:
     assert laptop.page().task.estimate == 90
 
 
+def test_rev463_an_edited_item_is_still_the_same_operation(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-463: so its effect is one write on a device that confirms it as it was proposed, too."""
+    laptop.add_task()
+    ident = proposed(laptop, "update_task_estimate", {"minutes": 60})
+    operation = laptop.proposal(ident).operation_id
+    phone.pull(laptop)
+    assert laptop.verdicts.confirm(ident, laptop.later(), edited_args={"minutes": 90}).result == "applied"
+    assert [decision.operation_id for decision in laptop.decisions()] == [operation]
+    entity = laptop.journal.read("t1")
+    assert entity is not None
+    assert [path for path in entity.registers if path.startswith("receipts/")] == [receipt_path(operation)]
+
+
 def test_rev46_an_edit_that_changes_nothing_is_not_an_edit(laptop: Reviewer) -> None:
     """REV-46."""
     laptop.add_task()

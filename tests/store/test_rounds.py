@@ -82,7 +82,7 @@ def test_joining_is_not_a_write(tmp_path: Path) -> None:
 
 
 def test_a_reading_of_after_9999_is_stored_and_not_followed(tmp_path: Path) -> None:
-    """CAUS-9, CAUS-12, ENT-14"""
+    """CAUS-9, CAUS-12, ENT-142"""
     store = new_store(tmp_path)
     far = Entity("t1", "task", {HOSTS[0]: 1}, Registers.of({"title": (one_write("x", millis=2**48 - 1),)}))
     with store.transaction(NOON, HIGH) as tx:

@@ -1,5 +1,5 @@
 """A peer that does not keep to what it said, and how a connection ends: SYNC-5 to SYNC-9, SYNC-30 to SYNC-32, SYNC-48,
-SYNC-53."""
+SYNC-480 to SYNC-482, SYNC-53."""
 
 from pathlib import Path
 
@@ -87,19 +87,25 @@ async def test_sync_5_a_store_that_was_restored_under_a_running_connection_recov
     assert "Reject" in kinds(cable.said(1))
 
 
-async def test_sync_9_a_host_of_no_device_is_refused_and_nothing_is_stored(
-    members: list[Member], tmp_path: Path
-) -> None:
-    a, b = members
-    await meet(a, b)
-    stranger = Store.create(tmp_path / "stranger.sqlite", JOURNAL, lambda: STRANGE)
-    with stranger.transaction(a.now, HIGH) as tx:
+def foreign(path: Path, now: int) -> tuple[Version, ChainPart]:
+    """What a host that belongs to no device has written, and its chain."""
+    stranger = Store.create(path, JOURNAL, lambda: STRANGE)
+    with stranger.transaction(now, HIGH) as tx:
         tx.put("evil", "task", {"title": "Poison"})
     with stranger.reading() as reader:
         version, part = reader.version("evil"), part_beyond(reader, STRANGE, 0, 1)
     stranger.close()
     assert part is not None
     assert version is not None
+    return version, part
+
+
+async def test_sync_9_a_host_of_no_device_is_refused_and_nothing_is_stored(
+    members: list[Member], tmp_path: Path
+) -> None:
+    a, b = members
+    await meet(a, b)
+    version, part = foreign(tmp_path / "stranger.sqlite", a.now)
     a.put("good", "Milk")
     before = b.state()
     cable = await speaking(b, a, round_of(a, b, [written(a, "good"), version], parts=(part,)))
@@ -123,6 +129,7 @@ async def test_sync_75_a_chain_of_a_host_of_no_device_is_refused_even_without_a_
 
 
 async def test_sync_48_a_bad_version_is_kept_as_it_came_and_the_round_goes_on(three: list[Member]) -> None:
+    """SYNC-48, SYNC-480, SYNC-481: the person hears of it once."""
     a, b, c = three
     for one, other in ((a, b), (a, c), (b, c), (a, b)):
         await meet(one, other)
@@ -164,6 +171,7 @@ async def test_sync_48_a_bad_version_is_kept_as_it_came_and_the_round_goes_on(th
     ids=["its type", "its clock", "its stamps", "nothing in it", "no text", "too deep"],
 )
 async def test_sync_48_whatever_is_bad_about_it(members: list[Member], change: dict[str, object]) -> None:
+    """SYNC-48, SYNC-480, SYNC-481"""
     a, b = members
     await meet(a, b)
     a.put("t", "Milk")
@@ -176,6 +184,23 @@ async def test_sync_48_whatever_is_bad_about_it(members: list[Member], change: d
     with b.stores["journal"].reading() as reader:
         assert [kept.version for kept in reader.quarantined()] == [bad]
         assert reader.knowledge() == a.knowledge()
+    assert [code for code, _ in b.reports].count("quarantined") == 1
+
+
+async def test_sync_482_a_bad_version_of_no_device_is_not_kept_either(members: list[Member], tmp_path: Path) -> None:
+    """SYNC-482, SYNC-9"""
+    a, b = members
+    await meet(a, b)
+    was, part = foreign(tmp_path / "stranger.sqlite", a.now)
+    bad = Version(was.id, was.type, was.clock, was.stamps, was.document + b" ")
+    a.put("good", "Milk")
+    before = b.state()
+    cable = await speaking(b, a, round_of(a, b, [written(a, "good"), bad], parts=(part,)))
+    assert last_word(cable).code == "unknown-host"
+    assert f"evil was written by host {STRANGE}" in last_word(cable).reason
+    assert b.state() == before
+    with b.stores["journal"].reading() as reader:
+        assert list(reader.quarantined()) == []
 
 
 async def test_sync_30_a_version_without_a_place_ends_the_session_and_nothing_of_its_frame_is_stored(

@@ -1,4 +1,4 @@
-"""Two engines on loopback, with real sockets and TLS, without mDNS: SYNC-35 to SYNC-40."""
+"""Two engines on loopback, with real sockets and TLS, without mDNS: SYNC-35 to SYNC-40, SYNC-350 to SYNC-352."""
 
 import contextlib
 import socket
@@ -26,6 +26,7 @@ from tests.support.messages import hello as greeting
 from tests.support.ports import free_port
 
 from lottisync.device.absence import Away, shown_away
+from lottisync.device.addresses import give
 from lottisync.device.peers import last_absences, last_clocks, remembered_addresses
 from lottisync.entities.entity import HIGH
 from lottisync.identity.statement import MembershipRecord
@@ -91,7 +92,35 @@ async def test_sync_35_two_engines_find_each_other_by_a_remembered_address(membe
     assert [code for code, _ in a.reports] == ["connected", "disconnected"]
 
 
-async def test_sync_35_what_is_known_of_a_device_that_is_away_grows_old(members: list[Member]) -> None:
+async def test_sync_350_where_a_device_was_reached_is_remembered(members: list[Member]) -> None:
+    """SYNC-350, SYNC-35: it was in the roster's space alone, as a person has typed it somewhere."""
+    a, b = members
+    first, second = engine_of(a), engine_of(b)
+    async with running(second):
+        give(a.space, b.device, Address(HERE, second.port), a.now)
+        assert remembered_addresses(a.space, b.device) == []
+        async with running(first):
+            await until(lambda: remembered_addresses(a.space, b.device) == [Address(HERE, second.port)])
+
+
+async def test_sync_351_what_a_device_has_acknowledged_is_kept_when_it_goes(members: list[Member]) -> None:
+    a, b = members
+    a.put("t", "Milk")
+    known = a.knowledge()
+    first, second = engine_of(a), engine_of(b)
+    async with running(first):
+        introduce(b, a, first.port)
+        async with running(second):
+            await until(lambda: in_step(a, b) and first.connections)
+        await until(lambda: not peer(first, b).connected)
+        for title in ("Oat milk", "Soy milk"):
+            (state,) = await first.snapshot()
+            assert state.acknowledged["journal"] == known
+            a.put("t", title)
+
+
+async def test_sync_352_what_a_device_that_is_away_has_grows_old(members: list[Member]) -> None:
+    """SYNC-352: it had everything when it went, and has it no more."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     async with running(first):
@@ -104,7 +133,6 @@ async def test_sync_35_what_is_known_of_a_device_that_is_away_grows_old(members:
         a.put("t", "Milk")
         (state,) = await first.snapshot()
         assert not state.in_step["journal"]
-        assert state.acknowledged["journal"] == {}
 
 
 async def test_net_11_when_both_dial_at_once_one_connection_is_left(members: list[Member]) -> None:

@@ -206,15 +206,15 @@ def let_in(crowds: list[Crowd], devices: list[Device], seed: int) -> None:
 def test_net_40_whatever_strangers_hold_a_device_that_is_known_there_gets_in_at_its_first_try(
     crowds: list[Crowd], devices: list[Device], seed: int
 ) -> None:
-    """NET-22, NET-41, NET-303, REL-D4: strangers at up to 40 addresses."""
+    """NET-22, NET-222, NET-41, NET-303, REL-D4: strangers at up to 40 addresses."""
     let_in(crowds, devices, seed)
 
 
 @settings(max_examples=settings().max_examples // 10)
 @example([Crowd(network, EACH + 2, "silent", 1.0) for network in range(FEW)], [Device(3.0, 0.25, new=True)] * EACH, 0)
 @given(crowds(FEW), devices(EACH, new=True), st.integers(0, 2**32))
-def test_net_22_what_strangers_of_a_few_networks_hold_leaves_room_for_a_device_at_a_new_address(
+def test_net_222_what_strangers_of_a_few_networks_hold_leaves_room_for_a_device_at_a_new_address(
     crowds: list[Crowd], devices: list[Device], seed: int
 ) -> None:
-    """NET-22, NET-303, REL-D4"""
+    """NET-220, NET-222, NET-303, REL-D4"""
     let_in(crowds, devices, seed)

@@ -1,4 +1,5 @@
-"""Who is let in at the engine's port, with real sockets: NET-6, NET-22 to NET-24, NET-52, NET-53, SYNC-39."""
+"""Who is let in at the engine's port, with real sockets: NET-6, NET-22 to NET-24, NET-220, NET-222, NET-52, NET-53,
+SYNC-39."""
 
 import contextlib
 import socket
@@ -53,7 +54,7 @@ async def stranger(port: int, host: str, connections: int = 50) -> AsyncIterator
 
 
 async def test_rel_d4_one_stranger_that_holds_connections_keeps_no_device_from_linking(members: list[Member]) -> None:
-    """NET-22, SYNC-39, REL-D4: before, one address took all the slots, for as long as it liked."""
+    """NET-220, NET-222, SYNC-39, REL-D4: before, one address took all the slots, for as long as it liked."""
     a, b = members
     first, second = engine_of(a), engine_of(b)
     async with running(first), stranger(first.port, "127.0.0.2"):
@@ -65,7 +66,7 @@ async def test_rel_d4_one_stranger_that_holds_connections_keeps_no_device_from_l
 
 
 async def test_rel_d4_many_strangers_leave_places_for_addresses_that_are_known(members: list[Member]) -> None:
-    """NET-22, NET-40, REL-D4: the address replicates, as every device's does."""
+    """NET-22, NET-222, NET-40, REL-D4: the address replicates, as every device's does."""
     a, b = members
     give(a.space, b.device, Address(HERE, 1), a.now)
     first, second = engine_of(a), engine_of(b)

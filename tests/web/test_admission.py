@@ -14,7 +14,7 @@ from tests.web.visitor import TASK, Visitor
 
 from lottisync.problem import Problem
 from lottisync.store.instant import iso
-from lottisync.web.admission import COOKIE_MILLIS, MAX_BROWSERS, OFFER_MILLIS, RENEW_MILLIS, Network
+from lottisync.web.admission import MAX_BROWSERS, OFFER_MILLIS, Network
 from lottisync.web.application import application
 from lottisync.web.live import Streams
 
@@ -146,29 +146,47 @@ def test_web_62_the_cookie_goes_by_https_alone_and_is_not_a_scripts(phone: Phone
     answer = phone.client.post("/enter", data={"token": code, "name": "phone"}, headers=OWN)
     cookie = answer.headers["set-cookie"]
     assert cookie.startswith("__Host-lottisync=")
-    for part in ("Secure", "HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=604800"):
+    for part in ("Secure", "HttpOnly", "SameSite=Strict", "Path=/"):
         assert f"; {part}" in cookie
     assert "omain" not in cookie
 
 
-def test_web_62_a_session_is_renewed_and_ends_after_a_week_without_use(phone: Phone) -> None:
+def test_web_623_a_cookie_is_good_for_a_week(phone: Phone) -> None:
+    """WEB-623: and no longer, in the browser and here; who has used no newer one has to be let in again."""
     start = phone.visitor.now()
     phone.visitor.now = lambda: start
-    phone.let_in()
-    assert "set-cookie" not in phone.client.get("/inbox").headers
-    [old] = phone.client.cookies.values()
-    phone.visitor.now = lambda: start + RENEW_MILLIS
-    assert "set-cookie" in phone.client.get("/inbox").headers
-    phone.visitor.now = lambda: start + COOKIE_MILLIS
-    assert phone.network.session(old) is None
-    assert phone.client.get("/inbox").status_code == 200
-    phone.visitor.now = lambda: start + 3 * COOKIE_MILLIS
+    code = phone.visitor.browsers.offer().code
+    answer = phone.client.post("/enter", data={"token": code, "name": "phone"}, headers=OWN)
+    assert "; Max-Age=604800" in answer.headers["set-cookie"]
+    [cookie] = phone.client.cookies.values()
+    phone.visitor.now = lambda: start + 604_800_000 - 1
+    assert phone.network.session(cookie) is not None
+    phone.visitor.now = lambda: start + 604_800_000
+    assert phone.network.session(cookie) is None
     assert phone.client.get("/inbox").status_code == 401
+    phone.visitor.now = lambda: start + 2 * 604_800_000
     assert phone.visitor.browsers.all() == []
 
 
+def test_web_624_a_cookie_is_renewed_at_the_first_use_after_an_hour(phone: Phone) -> None:
+    """WEB-624, WEB-623: the new one is good for a week of its own."""
+    start = phone.visitor.now()
+    phone.visitor.now = lambda: start
+    phone.let_in()
+    [old] = phone.client.cookies.values()
+    phone.visitor.now = lambda: start + 3_600_000 - 1
+    assert "set-cookie" not in phone.client.get("/inbox").headers
+    phone.visitor.now = lambda: start + 3_600_000
+    assert "set-cookie" in phone.client.get("/inbox").headers
+    assert "set-cookie" not in phone.client.get("/inbox").headers
+    phone.visitor.now = lambda: start + 604_800_000
+    assert phone.network.session(old) is None
+    assert phone.client.get("/inbox").status_code == 200
+
+
 @pytest.mark.parametrize("place", [0, 17, 40])
-def test_web_62_a_cookie_that_was_changed_is_refused(phone: Phone, place: int) -> None:
+def test_web_61_a_cookie_that_was_changed_is_refused(phone: Phone, place: int) -> None:
+    """WEB-4, WEB-61: it is no session."""
     phone.let_in()
     [cookie] = phone.client.cookies.values()
     changed = cookie[:place] + ("1" if cookie[place] != "1" else "2") + cookie[place + 1 :]

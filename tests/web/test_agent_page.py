@@ -316,6 +316,7 @@ def test_agent151_a_page_says_what_keeps_an_agent_from_its_model(visitor: Visito
 
 
 def test_web_960_the_steps_of_an_agent_are_shown_by_their_kind(visitor: Visitor) -> None:
+    """WEB-960, WEB-9600: by the address alone, and the page leads to each of them."""
     agent_id = minding(visitor)
     noted = call("record_observations", observations=[{"text": "The fitter is away."}])
     script = (say("I looked at it.", noted, usage=TokenUsage(1_200, 34)), say("Done.", usage=TokenUsage(0, 0)))
@@ -328,7 +329,9 @@ def test_web_960_the_steps_of_an_agent_are_shown_by_their_kind(visitor: Visitor)
     for text, pages in (("I looked at it.", "e"), ("record_observations", "ec"), ("<b>Note to itself", "en")):
         shown = {name for name, page in zip("ecnw", (everything, calls, notes, wakes), strict=True) if text in page}
         assert shown == set(pages), text
-    assert visitor.get(f"/agents/{agent_id}?show=%3Cb%3E") == visitor.get(f"/agents/{agent_id}")
+    assert visitor.get(f"/agents/{agent_id}?show=%3Cb%3E") == visitor.get(f"/agents/{agent_id}") == everything
+    leads = re.findall(rf'href="/agents/{agent_id}\?show=(\w*)#wakes-title"( aria-current="true")?>', calls)
+    assert leads == [("", ""), ("calls", ' aria-current="true"'), ("notes", ""), ("wakes", "")]
 
 
 def test_web_960_where_nothing_is_of_the_kind_the_page_says_so(visitor: Visitor) -> None:

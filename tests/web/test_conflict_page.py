@@ -175,7 +175,8 @@ def test_web_1060_what_is_chosen_or_set_may_be_set_to_a_third_value(
     stored: Any,
     refused: dict[str, str],
 ) -> None:
-    """WEB-1060: without a script, too; what is not a value of the field settles nothing, and the reason is said."""
+    """WEB-1060, WEB-10601, WEB-10602: without a script, too; what is not a value of the field settles nothing, and the
+    reason is said."""
     differ(visitor.home, tmp_path / "other", TASK, {path: theirs}, {path: mine})
     page = visitor.get("/conflicts")
     form = page.partition("Set another one")[2].partition("</form>")[0]
@@ -190,8 +191,49 @@ def test_web_1060_what_is_chosen_or_set_may_be_set_to_a_third_value(
     assert held.value(path) == stored
 
 
-def test_web_1060_a_category_is_named_and_made(visitor: Visitor, tmp_path: Path) -> None:
-    """WEB-1060: by its name, never by what is stored."""
+@pytest.mark.parametrize(
+    ("path", "theirs", "mine", "fact"),
+    [
+        ("status", "GROOMED", "OPEN", "status"),
+        ("statusReason", "a", "b", "status"),
+        ("priority", "P0", "P1", "priority"),
+        ("due", "2026-12-01", "2026-12-03", "due"),
+        ("estimate", 30, 60, "estimate"),
+        ("remindAt", "2026-12-01T09:00:00.000Z", None, "remind"),
+        ("repeat", "R/2026-12-01/P1W", None, "repeat"),
+        ("categoryId", "a", "b", "category"),
+        ("languageCode", "de", "en", "language"),
+    ],
+)
+def test_web_10600_a_third_value_is_typed_into_the_field_of_its_own_page(
+    visitor: Visitor, tmp_path: Path, path: str, theirs: Any, mine: Any, fact: str
+) -> None:
+    """WEB-10600: of the same kind, with the same limits and the same choices."""
+    differ(visitor.home, tmp_path / "other", TASK, {path: theirs}, {path: mine})
+
+    def typed_into(page: str, begins: str) -> list[str]:
+        form = page.partition(begins)[2].partition("</form>")[0]
+        found = re.findall(r'<(?:input|select|textarea) name="(?:value|reason|every)"[^>]*>|<option[^>]*>', form)
+        return [re.sub(' value=""| selected', "", each) for each in found]
+
+    here = typed_into(visitor.get("/conflicts"), "Set another one")
+    assert here
+    assert here == typed_into(visitor.get(f"/tasks/{TASK}"), f'<details id="fact-{fact}"')
+
+
+@pytest.mark.parametrize(("path", "theirs", "mine"), [("status", "GROOMED", "OPEN"), ("statusReason", "a", "b")])
+def test_web_10603_a_status_goes_with_its_reason(
+    visitor: Visitor, tmp_path: Path, path: str, theirs: str, mine: str
+) -> None:
+    """WEB-10603: whichever of the two is in conflict, both are set."""
+    differ(visitor.home, tmp_path / "other", TASK, {path: theirs}, {path: mine})
+    page = visitor.get("/conflicts")
+    visitor.post("/conflicts", **fields(page), keep="both", value="BLOCKED", reason="no pump")
+    assert (visitor.task.status, visitor.task.status_reason) == ("BLOCKED", "no pump")
+
+
+def test_web_10604_a_category_is_named_and_made(visitor: Visitor, tmp_path: Path) -> None:
+    """WEB-10604: by its name, never by what is stored."""
     differ(visitor.home, tmp_path / "other", TASK, {"categoryId": "a"}, {"categoryId": "b"})
     visitor.post("/conflicts", **fields(visitor.get("/conflicts")), keep="both", value="Garden")
     with visitor.home.journal.reading() as reader:
@@ -199,7 +241,8 @@ def test_web_1060_a_category_is_named_and_made(visitor: Visitor, tmp_path: Path)
 
 
 def test_web_1060_the_limit_of_all_agents_may_be_another_one(visitor: Visitor, tmp_path: Path) -> None:
-    """WEB-1060: it is in the store of the agents, and is called as people do; what stands now may be typed, too."""
+    """WEB-1060, WEB-10602: it is in the store of the agents, and is called as people do; what stands now may be typed,
+    too."""
     other = TaskHome.create(tmp_path / "other", "phone")
     for store, limit in ((other.agent, 10_000), (visitor.home.agent, 20_000)):
         with store.transaction(now(), PERSON) as tx:
@@ -369,8 +412,8 @@ def test_web_680_each_decision_is_one_conflict_on_every_page(visitor: Visitor, t
     assert len(shown["conflicts"]) == 2
 
 
-def test_web_960_activity_is_of_one_agent(visitor: Visitor) -> None:
-    """WEB-960: a device that is called as an agent is, is another thing."""
+def test_web_9601_activity_is_of_one_agent(visitor: Visitor) -> None:
+    """WEB-9601: a device that is called as an agent is, is another thing."""
     propose(visitor.home, PROPOSED[2])
     assert 'href="/activity?by=agent%3ALaura"' in visitor.get("/activity")
     assert "proposed: Set estimate" in visitor.get("/activity?by=agent:Laura")

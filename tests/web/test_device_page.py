@@ -152,7 +152,7 @@ def test_web_1069_this_device_stands_first_and_the_others_by_their_names(visitor
 
 
 def test_web_82_a_device_that_was_taken_out_stays_out(visitor: Visitor, server: TaskHome) -> None:
-    """WEB-82, PAIR-680: and it gets the reason; before, it believed that it was paired."""
+    """WEB-82, PAIR-6800, PAIR-6801: and it gets the reason; before, it believed that it was paired."""
     take_in(visitor, server)
     visitor.home.members.revoke(server.id, (), clock.now())
     with answering(visitor):

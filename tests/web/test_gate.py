@@ -105,7 +105,8 @@ HTML = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 def test_web_1500_a_browser_that_is_not_let_in_gets_a_page_in_its_language(
     visitor: Visitor, language: str, said: str
 ) -> None:
-    """WEB-1500, WEB-9: it was one line of plain text. The page has nothing of the home, no form and no script."""
+    """WEB-1500, WEB-15000, WEB-15001, WEB-15002: it was one line of plain text. The page has nothing of the home, and
+    no form."""
     with visitor.stranger() as stranger:
         for path in ("/inbox", f"/tasks/{TASK}", "/nowhere"):
             answer = stranger.get(path, headers={"accept": HTML, "accept-language": language})
@@ -120,11 +121,12 @@ def test_web_1500_a_browser_that_is_not_let_in_gets_a_page_in_its_language(
 
 
 @pytest.mark.parametrize("accept", ["*/*", "text/event-stream", "application/json"])
-def test_web_1500_what_asks_for_no_page_gets_a_sentence(visitor: Visitor, accept: str) -> None:
+def test_web_15003_what_asks_for_no_page_gets_the_sentence(visitor: Visitor, accept: str) -> None:
     with visitor.stranger() as stranger:
         answer = stranger.get("/inbox", headers={"accept": accept})
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
-    assert answer.text.startswith("not-let-in: ")
+    said = "This browser is not let in, or no longer. Open the pages with: lottisync open"
+    assert answer.text == f"not-let-in: {said}\n"
 
 
 def test_web_5_a_token_opens_once(visitor: Visitor) -> None:

@@ -267,10 +267,10 @@ def test_web_44_every_page_passes_axe_and_fits_a_narrow_screen(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_web_1500_the_page_of_a_browser_that_is_not_let_in_is_for_everybody(
+def test_web_15000_the_page_of_a_browser_that_is_not_let_in_is_for_everybody(
     one: tuple[Path, BrowserContext], browser: Browser, scheme: Literal["light", "dark"]
 ) -> None:
-    """WEB-1500, WEB-44"""
+    """WEB-15000, WEB-44"""
     base = entered(one[1], one[0]).url.removesuffix("/inbox")
     stranger = browser.new_context(viewport={"width": 320, "height": 720}, color_scheme=scheme, bypass_csp=True)
     page = opened(stranger)
@@ -289,7 +289,7 @@ def focused_first(page: Page) -> str:
     return str(row.get_attribute("id"))
 
 
-def test_web_20_keys_alone_are_enough(one: tuple[Path, BrowserContext]) -> None:
+def test_web_203_keys_alone_are_enough(one: tuple[Path, BrowserContext]) -> None:
     home, context = one
     page = entered(context, home)
     first = focused_first(page)
@@ -401,7 +401,7 @@ def test_web_83_a_device_joins_by_the_invitation_of_a_page(
     assert not reloaded(page)
 
 
-def test_web_20_a_key_shows_the_list_of_keys(one: tuple[Path, BrowserContext]) -> None:
+def test_web_204_a_key_shows_the_list_of_keys(one: tuple[Path, BrowserContext]) -> None:
     home, context = one
     page = entered(context, home)
     page.keyboard.press("?")
@@ -625,7 +625,7 @@ def test_s1_38_a_swipe_on_a_narrow_screen_is_undone_by_a_tap(
     phone.close()
 
 
-def test_web_20_the_whole_story_by_the_keyboard(one: tuple[Path, BrowserContext]) -> None:
+def test_web_203_the_whole_story_by_the_keyboard(one: tuple[Path, BrowserContext]) -> None:
     """From the door to a decision, its undo, and a new task, without a pointer."""
     home, context = one
     page = opened(context)
@@ -729,7 +729,8 @@ def test_web_964_a_conflict_that_is_settled_elsewhere_has_no_buttons(one: tuple[
 
 
 def test_web_1060_a_third_value_is_set_by_the_keyboard_on_a_narrow_screen(one: tuple[Path, BrowserContext]) -> None:
-    """WEB-1060, WEB-1065: nothing reloads, what is refused is said, with what was typed still there; the count goes."""
+    """WEB-1060, WEB-10602, WEB-1065: nothing reloads, what is refused is said, with what was typed still there; the
+    count goes."""
     home, context = one
     opening = TaskHome.open(home)
     disagree(opening, home.with_name("phone"), "Another title")

@@ -4,10 +4,11 @@ import re
 from typing import Any
 
 import pytest
-from tests.support.proposals import propose
+from tests.support.proposals import propose, wake_on
 from tests.web.visitor import AGENT, PROPOSED, TASK, TITLE, Visitor
 
 from lottisync.device import clock
+from lottisync.entities.entity import LOW
 from lottisync.journal import names, tasks
 from lottisync.review.precedence import PERSON
 from lottisync.store.instant import iso
@@ -20,14 +21,64 @@ def estimate_waits(visitor: Visitor) -> tuple[str, str]:
     return row
 
 
-def test_web_20_a_card_groups_what_waits_and_counts_it(visitor: Visitor) -> None:
-    """S1-41, S1-35, S1-69: Status, Checklist, Estimates and dates, each with its count."""
+def test_web_20_each_task_and_each_agent_has_a_card(visitor: Visitor) -> None:
+    """WEB-20: two agents on one task have two cards, one agent on two tasks as well."""
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tasks.add_task(tx, "t2", "Order the filter")
+    with visitor.home.agent.transaction(visitor.now(), PERSON) as tx:
+        tx.put("mina", "agent", {"agentId": "mina", "displayName": "Mina"})
+    for task, agent, tool, args in (
+        (TASK, AGENT, "update_task_priority", {"priority": "P1"}),
+        (TASK, AGENT, "update_task_estimate", {"minutes": 90}),
+        ("t2", AGENT, "update_task_priority", {"priority": "P1"}),
+        (TASK, "mina", "update_task_priority", {"priority": "P0"}),
+    ):
+        woken = wake_on(visitor.home.journal, visitor.home.agent, run=f"{task} {agent} {tool}", task=task, agent=agent)
+        woken.queue(tool, args, visitor.now())
+        with visitor.home.agent.transaction(visitor.now(), LOW) as tx:
+            woken.build(tx, visitor.now())
+    cards = visitor.get("/inbox").split(" data-card>")[1:]
+    heads = [re.findall(r'<a href="/tasks/(\w+)">.*?</svg>(\w+) suggests (\d) ', card, re.DOTALL)[0] for card in cards]
+    assert sorted(heads) == [(TASK, "Laura", "2"), (TASK, "Mina", "1"), ("t2", "Laura", "1")]
+
+
+def groups_on(page: str) -> list[tuple[str, str]]:
+    """The groups of the cards on a page, each with the number beside it."""
+    return re.findall(r'<span>([^<]+)</span> <span class="number" id="card-[^>]*>(\d+)<', page)
+
+
+def test_web_200_a_card_has_its_groups_in_their_order(visitor: Visitor) -> None:
+    """WEB-200, S1-41: each holds what is of its kind."""
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tx.put("house", "label", {"name": "House"})
+    propose(
+        visitor.home,
+        ("create_follow_up_task", {"title": "Order the filter"}),
+        ("assign_task_labels", {"labels": [{"id": "house", "confidence": "high"}]}),
+        *PROPOSED,
+    )
+    page = visitor.get("/inbox")
+    assert [name for name, _ in groups_on(page)] == [
+        *("Status and title", "Checklist", "Estimates and dates", "Labels", "Follow-ups and links"),
+    ]
+    for part, words in zip(
+        page.split('<details class="group"')[1:],
+        ("log book", "Call the fitter", "90", "House", "Order the filter"),
+        strict=True,
+    ):
+        assert words in part
+
+
+def test_web_201_a_card_counts_what_waits_in_its_groups_and_the_title_all_of_it(visitor: Visitor) -> None:
+    """WEB-201, WEB-202, S1-41, S1-35, S1-69: what is decided waits no more."""
     propose(visitor.home, *PROPOSED)
     page = visitor.get("/inbox")
-    groups = re.findall(r'<span>([^<]+)</span> <span class="number"[^>]*>(\d+)<', page)
-    assert ("Status and title", "2") in groups
-    assert ("Checklist", "3") in groups
-    assert ("Estimates and dates", "2") in groups
+    assert groups_on(page) == [("Status and title", "2"), ("Checklist", "3"), ("Estimates and dates", "2")]
+    item, shown = visitor.rows(page)[0]
+    since = re.findall(r'data-since="(\d+)"', page)[0]
+    decided = visitor.decide(item, shown, "reject", since=since)
+    assert groups_on(decided)[0] == ("Status and title", "1")
+    assert "<title>(6) Inbox</title>" in decided
     assert "7 wait" in page
     assert "<title>(7) Inbox</title>" in page
     assert ", 7 wait</span>" in page

@@ -122,20 +122,48 @@ def test_web_461_every_verb_has_words_for_the_act_that_it_is() -> None:
     assert not any("-" in said for said in SAID.values())
 
 
-def test_web_501_a_task_is_labelled_and_linked_and_both_are_taken_away(visitor: Visitor) -> None:
-    """WEB-501, WEB-30: the other task is named by a piece of its title; the link is seen from both ends."""
+def labels_shown(page: str) -> list[str]:
+    """The labels on a task's page that each have a button to take them away."""
+    part = page.partition('id="labels"')[2].partition("</ul>")[0]
+    return re.findall(r'<span>([^<]+)</span>.*?aria-label="Take away: \1"', part)
+
+
+def test_web_501_a_task_is_labelled_and_a_label_is_taken_away(visitor: Visitor) -> None:
+    """WEB-501, WEB-30"""
+    at = f"/tasks/{TASK}"
+    visitor.post(at, verb="label", value="house")
+    assert sorted(labels_shown(visitor.post(at, verb="label", value="winter"))) == ["house", "winter"]
+    assert labels_shown(visitor.post(at, verb="unlabel", value="house")) == ["winter"]
+    assert len(page_of(visitor).labels) == 1
+
+
+def links_shown(page: str) -> list[tuple[str, str]]:
+    """The relations and titles of the linked tasks on a task's page that each have a form to take them away."""
+    part = page.partition('id="linked"')[2].partition("</ul>")[0]
+    found = re.findall(r'<span class="faint">([^<]+)</span> <a href="[^"]+">([^<]+)</a>.*?value="(unlink)"', part)
+    return [(relation, title) for relation, title, _ in found]
+
+
+def test_web_5010_a_task_is_linked_and_a_link_is_taken_away(visitor: Visitor) -> None:
+    """WEB-5010, WEB-30: the other task is named by a piece of its title."""
     at = f"/tasks/{TASK}"
     with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
         tasks.add_task(tx, "t2", "Order the filter")
-    visitor.post(at, verb="label", value="house")
-    page = visitor.post(at, verb="link", relation="blocks", other="the filter")
-    assert "Take away: house" in page
-    assert '<span class="faint">blocks</span> <a href="/tasks/t2">Order the filter</a>' in page
-    assert '<span class="faint">is blocked by</span>' in visitor.get("/tasks/t2")
-    visitor.post("/tasks/t2", verb="unlink", relation="is_blocked_by", other=TASK)
-    page = visitor.post(at, verb="unlabel", value="house")
-    assert "Take away" not in page
+    assert links_shown(visitor.post(at, verb="link", relation="blocks", other="the filter")) == [
+        ("blocks", "Order the filter")
+    ]
     assert "There is no task" in visitor.post(at, 400, verb="link", relation="blocks", other="nothing like it")
+    assert links_shown(visitor.post(at, verb="unlink", relation="blocks", other="t2")) == []
+
+
+def test_web_5011_a_link_is_seen_and_taken_away_from_the_other_end(visitor: Visitor) -> None:
+    """WEB-5011: it is gone from both."""
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tasks.add_task(tx, "t2", "Order the filter")
+    visitor.post(f"/tasks/{TASK}", verb="link", relation="blocks", other="the filter")
+    assert links_shown(visitor.get("/tasks/t2")) == [("is blocked by", visitor.task.title)]
+    assert links_shown(visitor.post("/tasks/t2", verb="unlink", relation="is_blocked_by", other=TASK)) == []
+    assert links_shown(visitor.get(f"/tasks/{TASK}")) == []
 
 
 def test_web_502_the_history_of_a_field_says_who_wrote_what_and_what_it_replaced(visitor: Visitor) -> None:
@@ -335,7 +363,7 @@ def test_web_726_an_agent_is_made_for_a_task(visitor: Visitor, monkeypatch: pyte
 
 
 def test_web_870_a_time_entry_is_changed_and_written_down_by_the_clock(visitor: Visitor) -> None:
-    """WEB-870, WEB-30, WEB-508: `task time edit`, `task time add --from --to`, where the browser is."""
+    """WEB-870, WEB-8700, WEB-30, WEB-508: `task time edit`, `task time add --from --to`, where the browser is."""
     at = f"/tasks/{TASK}"
     visitor.now = lambda: 1_764_597_600_000  # 2025-12-01, 14:00 UTC
     visitor.client.cookies.set("zone", "Asia%2FTokyo", domain=visitor.access.door.host)
@@ -355,8 +383,8 @@ def test_web_870_a_time_entry_is_changed_and_written_down_by_the_clock(visitor: 
     assert page_of(visitor).times == [entry]
 
 
-def test_web_870_a_time_that_was_not_touched_stays_to_the_millisecond(visitor: Visitor) -> None:
-    """WEB-870: a browser's field holds minutes. A timer whose end is left empty runs on."""
+def test_web_8701_a_time_that_was_not_touched_stays_to_the_millisecond(visitor: Visitor) -> None:
+    """WEB-8701: a browser's field holds minutes. A timer whose end is left empty runs on."""
     at, now = f"/tasks/{TASK}", 1_764_597_612_345
     visitor.now = lambda: now
     visitor.post(at, verb="start-timer", value="On the phone")

@@ -38,8 +38,8 @@ _SeenCounter = Annotated[int, msgspec.Meta(ge=0, le=vector_clock.MAX_COUNTER)]
 
 
 class Deletion(msgspec.Struct, frozen=True):
-    """What `deletedAt` holds: when, as any text, and the clock that the deleter saw (ENT-12). A value of another shape
-    is no deletion and reads as null, so nothing of anybody's disappears."""
+    """What `deletedAt` holds: when, as any text, and the clock that the deleter saw (ENT-12). A value of another
+    shape is no deletion and reads as null (ENT-123), so nothing of anybody's disappears."""
 
     at: str
     seen: dict[_SeenHost, _SeenCounter]

@@ -1,4 +1,5 @@
-"""Which task, item or note a person means by a piece of its id or of its title (docs/specs/08-journal.md, JOUR-16)."""
+"""Which task, item or note a person means by a piece of its id or of its title (docs/specs/08-journal.md, JOUR-16,
+JOUR-160 to JOUR-164)."""
 
 import msgspec
 
@@ -14,7 +15,7 @@ CANDIDATE_CHARACTERS = 8
 
 def resolve(reader: Reader, named: str, type_name: str, *, deleted: bool = False) -> str:
     """The id of what a person named: by its id, by the first or last characters of it, or by a piece of its title that
-    no other has (JOUR-16). With `deleted`, one of the deleted entities. `Problem` if none or several fit."""
+    no other has (JOUR-160, JOUR-161). With `deleted`, one of the deleted entities. `Problem` if none or several fit."""
     entity = reader.document(named)
     if entity is not None and entity.type == type_name and (entity.deleted or not deleted):
         return named

@@ -220,7 +220,8 @@ def _decoded_parts(args: dict[str, Any], described: dict[str, Any]) -> dict[str,
 
 
 def _without_malformed(tool: type[Call], args: dict[str, Any], error: ValidationError) -> Call | None:
-    """The call without the elements that are malformed (REV-90); None if the fault is elsewhere, or none is left."""
+    """The call without the elements that are malformed (REV-90); None if none is left (REV-901), or the fault is
+    elsewhere (REV-902)."""
     given = args.get(tool.elements) if tool.elements is not None else None
     paths = [fault["loc"][:2] for fault in error.errors(include_url=False)]
     if not isinstance(given, list) or any(len(path) < 2 or path[0] != tool.elements for path in paths):

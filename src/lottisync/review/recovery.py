@@ -1,5 +1,5 @@
 """Finishing the sagas that a dead process left open, and repeating effects that the journal has lost
-(docs/specs/10-review.md, REV-50 to REV-53, REV-61).
+(docs/specs/10-review.md, REV-50 to REV-53, REV-61, REV-503, REV-504).
 
 The sagas do not depend on each other: one that cannot be finished is reported once, with its item and the reason, and
 all others are finished. Like `verdict`, this is for a person's side only.

@@ -1,4 +1,4 @@
-"""The log of verdicts that are being carried out (docs/specs/10-review.md, REV-50 to REV-53, REV-61).
+"""The log of verdicts that are being carried out (docs/specs/10-review.md, REV-50 to REV-53, REV-61, REV-503, REV-504).
 
 A verdict with an effect changes two files, which cannot commit as one. Its request is in the local table
 `saga_log` from before the first commit until the second one. A process that finds a pending row, at the

@@ -1,4 +1,4 @@
-"""Whether verdicts wait to be finished (docs/specs/10-review.md, REV-50 to REV-53, REV-61).
+"""Whether verdicts wait to be finished (docs/specs/10-review.md, REV-50 to REV-53, REV-61, REV-503, REV-504).
 
 It is asked before every page and at every start, and the answer is nearly always no. So it loads little: finishing them
 is `lottisync.review.recovery`, which needs all that a verdict needs. Like `verdict`, this is for a person's side only.

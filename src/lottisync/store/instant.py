@@ -33,7 +33,7 @@ def by_the_clock_of(zone: tzinfo | None) -> Iterator[None]:
 
 
 def iso(millis: int) -> str:
-    """`1772316000000` -> `2026-02-28T22:00:00.000Z` (ENT-14)."""
+    """`1772316000000` -> `2026-02-28T22:00:00.000Z` (ENT-14, ENT-142)."""
     seconds, rest = divmod(max(0, min(millis, LAST)), 1000)
     return f"{_to_the_second(seconds)}.{rest:03d}Z"
 
@@ -45,7 +45,8 @@ def _to_the_second(seconds: int) -> str:
 
 
 def millis(text: str) -> int:
-    """The inverse, for any ISO 8601 instant with an offset; `ValueError` for one without, or out of range."""
+    """The inverse, for any ISO 8601 instant with an offset (ENT-140); `ValueError` for one without, or out of range
+    (ENT-141)."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"an instant needs its offset from UTC, like 2026-02-28T22:00:00Z; got {text!r}")
