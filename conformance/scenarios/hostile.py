@@ -404,7 +404,7 @@ def stores_that_are_not_here(world: World) -> None:
 
 def versions_that_cannot_be_kept(world: World) -> None:
     """Without a readable id or clock, too large, or beyond the chains: the end, and of their frame nothing is stored
-    (SYNC-30, SYNC-65)."""
+    (SYNC-30, SYNC-307, SYNC-65)."""
     past = _news(2)
     good, other = past.versions()[2:]
     links = past.chain(1, 0, 3)
@@ -441,7 +441,7 @@ def versions_that_cannot_be_kept(world: World) -> None:
 
 
 def what_comes_behind_a_refusal(world: World) -> None:
-    """Is not taken, however good it is and although it came in the same bytes (SYNC-30)."""
+    """Is not taken, however good it is and although it came in the same bytes (SYNC-308)."""
     past = _news(2)
     good, other = past.versions()[2:]
     bad = ["n1\n", *other[1:]]

@@ -1,5 +1,5 @@
 """Pairing over real sockets, both sides in one program; at the end found by mDNS. See PAIR-5, PAIR-6, PAIR-12, PAIR-14,
-PAIR-21, PAIR-22."""
+PAIR-21, PAIR-22, PAIR-220, PAIR-221."""
 
 import contextlib
 import gc
@@ -361,7 +361,7 @@ async def test_pair_22_where_two_codes_begin_alike_each_device_is_asked() -> Non
 
 
 @pytest.mark.usefixtures("quick")
-async def test_pair_22_a_device_that_has_refused_is_not_asked_again() -> None:
+async def test_pair_220_a_device_that_has_refused_is_not_asked_again() -> None:
     """It is found again when its addresses change, and may be found at several."""
     other = offer(ALIKE)
     async with shown(other) as theirs:
@@ -372,7 +372,7 @@ async def test_pair_22_a_device_that_has_refused_is_not_asked_again() -> None:
     assert other.runs_left == 2
 
 
-async def test_pair_22_after_three_refusals_no_other_device_is_asked() -> None:
+async def test_pair_221_after_three_refusals_no_other_device_is_asked() -> None:
     """An attacker who announces many codes gets as few attempts as one who types them."""
     given = offer()
     async with contextlib.AsyncExitStack() as stack:

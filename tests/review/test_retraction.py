@@ -39,8 +39,8 @@ def test_rev75_an_agents_own_open_proposals(laptop: Reviewer) -> None:
     )
 
 
-def test_rev75_what_cannot_be_taken_back_is_named(laptop: Reviewer) -> None:
-    """REV-75: decided, another agent's, or nothing at all."""
+def test_rev750_what_cannot_be_taken_back_is_named(laptop: Reviewer) -> None:
+    """REV-75, REV-750: decided, another agent's, or nothing at all."""
     laptop.add_task()
     laptop.propose("update_task_estimate", {"minutes": 60})
     laptop.propose("set_task_title", {"title": "Rye"}, run="t", agent="tom")

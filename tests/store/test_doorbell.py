@@ -45,7 +45,7 @@ def test_all_listeners_hear_it(tmp_path: Path) -> None:
 
 
 def test_ringing_never_blocks(tmp_path: Path) -> None:
-    """STORE-11: a pipe that nobody empties is full after 65,536 rings."""
+    """STORE-110: a pipe that nobody empties is full after 65,536 rings."""
     bell = Bell(tmp_path, "asleep")
     for _ in range(70_000):
         ring(tmp_path)
@@ -56,7 +56,7 @@ def test_ringing_never_blocks(tmp_path: Path) -> None:
 
 
 def test_ringing_a_bell_that_has_no_listener(tmp_path: Path) -> None:
-    """STORE-11"""
+    """STORE-110"""
     ring(tmp_path / "bells")
     assert not (tmp_path / "bells").exists()
 
@@ -87,7 +87,7 @@ def test_a_name_can_be_used_again(tmp_path: Path) -> None:
 
 
 def test_a_bell_that_is_being_hung_up_is_not_taken_for_a_dead_one(tmp_path: Path) -> None:
-    """STORE-11"""
+    """STORE-111"""
     os.mkfifo(tmp_path / ".one")
     ring(tmp_path)
     assert (tmp_path / ".one").exists()
@@ -108,7 +108,7 @@ TAKEN: list[int] = []
 
 
 def test_a_program_without_file_descriptors_keeps_the_bells_of_others(tmp_path: Path) -> None:
-    """STORE-11"""
+    """STORE-110, STORE-111"""
     bell = Bell(tmp_path, "one")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (bell.fileno() + 20, hard))
@@ -125,7 +125,7 @@ def test_a_program_without_file_descriptors_keeps_the_bells_of_others(tmp_path: 
 
 
 def test_a_commit_is_none_the_less_for_a_bell_that_cannot_be_rung(tmp_path: Path) -> None:
-    """STORE-11: what was committed is not reported as failed because there is no file descriptor left to ring with."""
+    """STORE-110: what was committed is not reported as failed because there is no file descriptor left to ring with."""
     store = new_store(tmp_path)
     bell = Bell(tmp_path / "bells", "one")
     with store.transaction(NOON, HIGH) as tx:

@@ -206,6 +206,7 @@ async def test_sync_482_a_bad_version_of_no_device_is_not_kept_either(members: l
 async def test_sync_30_a_version_without_a_place_ends_the_session_and_nothing_of_its_frame_is_stored(
     members: list[Member],
 ) -> None:
+    """SYNC-30, SYNC-307"""
     a, b = members
     await meet(a, b)
     a.put("good", "Milk")

@@ -1,4 +1,4 @@
-"""What a receiver does not believe of a round, however well it was framed: SYNC-30, SYNC-65, SYNC-66, FORGET-8."""
+"""What a receiver does not believe of a round, however well it was framed: SYNC-308, SYNC-65, SYNC-66, FORGET-8."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,8 +110,8 @@ def test_sync_77_a_version_without_end_costs_no_memory(receiver: Receiver) -> No
     assert len(incoming.held) == 1
 
 
-def test_sync_30_what_comes_behind_a_refusal_finds_no_round(receiver: Receiver) -> None:
-    """SYNC-30: the end of a round whose batch was refused adopts nothing."""
+def test_sync_308_what_comes_behind_a_refusal_finds_no_round(receiver: Receiver) -> None:
+    """SYNC-308: the end of a round whose batch was refused adopts nothing."""
     before = receiver.state()
     bad = Version("no id\n", "task", b'{"%s":1}' % STRANGE.encode(), b"[]", b"{}")
     receiver.hear(m.Begin(1, "journal", {receiver.host: 1}, {}, behind=False, count=1))

@@ -1,4 +1,4 @@
-"""The scrub, under trio's virtual clock: STORE-28."""
+"""The scrub, under trio's virtual clock: STORE-28, STORE-280 to STORE-282."""
 
 from pathlib import Path
 
@@ -52,6 +52,7 @@ async def test_store_28_every_damaged_row_is_found_whatever_the_stretch(tmp_path
 
 
 async def test_store_28_a_pass_finds_it_tells_it_once_and_forgets_it_when_it_is_mended(tmp_path: Path) -> None:
+    """STORE-28, STORE-280, STORE-282"""
     store = filled(tmp_path, 2 * ROWS + 1)
     reports: list[tuple[str, str]] = []
     news: list[list[str]] = []
@@ -84,7 +85,7 @@ async def test_store_28_a_pass_finds_it_tells_it_once_and_forgets_it_when_it_is_
         tasks.cancel_scope.cancel()
 
 
-async def test_store_28_it_keeps_still_while_a_round_comes_in(tmp_path: Path) -> None:
+async def test_store_281_it_keeps_still_while_a_round_comes_in(tmp_path: Path) -> None:
     store = filled(tmp_path, 3)
     damage(store, "t1")
     idle = False

@@ -401,7 +401,7 @@ def test_web_8701_a_time_that_was_not_touched_stays_to_the_millisecond(visitor: 
 
 
 def test_web_871_a_task_has_several_checklists(visitor: Visitor) -> None:
-    """WEB-871, WEB-30: `task checklist add | rename`, `task item add --to`."""
+    """WEB-871, WEB-8710, WEB-30: `task checklist add | rename`, `task item add --to`."""
     at = f"/tasks/{TASK}"
     assert "<h3>" not in visitor.get(at).partition('id="checklist"')[2].partition("</section>")[0]
     visitor.post(at, verb="add-checklist", value="Cellar")
@@ -418,8 +418,8 @@ def test_web_871_a_task_has_several_checklists(visitor: Visitor) -> None:
     assert "checklists of the task are called" in visitor.post(at, 400, verb="add-item", value="x", checklist="none")
 
 
-def test_web_871_an_item_is_moved_to_another_checklist_and_to_another_task(visitor: Visitor) -> None:
-    """WEB-871, WEB-30: `task item move --to`, `--task`."""
+def test_web_8711_an_item_is_moved_to_another_checklist_and_to_another_task(visitor: Visitor) -> None:
+    """WEB-8711, WEB-30: `task item move --to`, `--task`."""
     at = f"/tasks/{TASK}"
     with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
         tasks.add_task(tx, "t2", "Order the filter")
@@ -434,7 +434,7 @@ def test_web_871_an_item_is_moved_to_another_checklist_and_to_another_task(visit
 
 
 def test_web_871_an_item_whose_checklist_is_gone_is_shown(visitor: Visitor) -> None:
-    """WEB-871: another device deleted the checklist; the item can be moved into one that is there."""
+    """WEB-871, WEB-8711: another device deleted the checklist; the item can be moved into one that is there."""
     with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
         tx.delete(tasks.page(tx, TASK).checklists[0].id)
     assert 'class="text">Find the manual' in visitor.get(f"/tasks/{TASK}")

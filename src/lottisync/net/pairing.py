@@ -318,8 +318,8 @@ def _everywhere(text: str) -> list[Address]:
 async def type_at_one_of(
     me: Self, code: str, services: MemoryObjectReceiveStream[DiscoveredService]
 ) -> Paired | PairingError | Problem:
-    """Pair with the one that shows `code` of the services that come in (PAIR-41, PAIR-22). Gives back what
-    `type_code` raises: the task group of the search would wrap it."""
+    """Pair with the one that shows `code` of the services that come in (PAIR-41, PAIR-22, PAIR-220, PAIR-221). Gives
+    back what `type_code` raises: the task group of the search would wrap it."""
     digit = discriminator(code)
     refusals: dict[str, PairingError] = {}
     others = False
