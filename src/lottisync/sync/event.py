@@ -70,7 +70,7 @@ class Quarantined(NamedTuple):
     """A version that cannot be taken was kept as it came."""
 
     store: str
-    reason: str
+    reason: Sentence
 
 
 class Repaired(NamedTuple):
