@@ -1,7 +1,9 @@
 """Sentences that are stored, and read in another language (docs/specs/11-command-line.md, section 8)."""
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.command_line import run_here
 from tests.support.proposals import wake_on
-from tools.catalogue import APART, MESSAGE_AT, SOURCE
+from tools.catalogue import APART, MESSAGE_AT, SOURCE, collected
 
 from lottisync import wording
 from lottisync.agents import lifecycle, run_log, thread
@@ -25,9 +27,11 @@ from lottisync.device.absence import Away
 from lottisync.device.peers import last_absences, remember_absences
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
+from lottisync.journal.repetition import Rule, how_often
 from lottisync.language import speaking, translated
 from lottisync.problem import Invalid, Problem, Sentence, counted
 from lottisync.review import effect_write
+from lottisync.sync.event import Mended, words
 from lottisync.sync.peer import AddressState, PeerState
 
 QUOTA = ModelError("rate-limited", "{address} asks to slow down: try again later ({words})", address="A", words="429")
@@ -69,6 +73,73 @@ def test_cli_441_a_stored_number_takes_the_form_of_the_readers_language(language
     with speaking(language):
         assert translated(held) == said
         assert translated(Sentence("{what}: {titles}", what="x", titles=held)).endswith(f": {said}")
+
+
+@pytest.mark.parametrize(
+    ("language", "every", "said"),
+    [
+        *(("en", 1, "every week"), ("en", 2, "every 2 weeks"), ("en", 20, "every 20 weeks")),
+        *(("de", 1, "jede Woche"), ("de", 2, "alle 2 Wochen"), ("de", 20, "alle 20 Wochen")),
+        *(("ro", 1, "în fiecare săptămână"), ("ro", 2, "la fiecare 2 săptămâni")),
+        ("ro", 20, "la fiecare 20 de săptămâni"),
+    ],
+)
+def test_cli_441_how_often_a_task_repeats_takes_the_form_of_the_number(language: str, every: int, said: str) -> None:
+    """CLI-441: "la fiecare 20 săptămâni" was no Romanian. Also of what was stored before, with the plural alone."""
+    rule = how_often(Rule(date(2026, 12, 1), every, "W"))
+    held = wording.of_column(wording.column(rule))
+    with speaking(language):
+        assert (translated(rule), translated(held)) == (said, said)
+        if every > 1:
+            assert translated(Sentence("every {count} weeks", count=every)) == said
+
+
+@pytest.mark.parametrize("unit", "DWMY")
+def test_cli_441_each_unit_of_a_repetition_has_its_forms(unit: str) -> None:
+    """CLI-441"""
+    assert [str(how_often(Rule(date(2026, 12, 1), every, unit))) for every in (1, 20)] == [
+        str(Rule(date(2026, 12, 1), every, unit)) for every in (1, 20)
+    ]
+    with speaking("ro"):
+        assert "20 de " in translated(how_often(Rule(date(2026, 12, 1), 20, unit)))
+
+
+@pytest.mark.parametrize(
+    ("count", "english", "german", "romanian"),
+    [
+        (1, "1 entity of", "1 Eintrag von", "1 entitate din"),
+        (2, "2 entities of", "2 Einträge von", "2 entități din"),
+        (20, "20 entities of", "20 Einträge von", "20 de entități din"),
+    ],
+)
+def test_cli_441_what_was_mended_takes_the_form_of_the_number(
+    count: int, english: str, german: str, romanian: str
+) -> None:
+    """CLI-441"""
+    said = words(Mended("journal", count), "phone")
+    assert said is not None
+    for language, part in (("en", english), ("de", german), ("ro", romanian)):
+        with speaking(language):
+            assert f"{part} journal" in translated(said[1])
+
+
+COUNTED = re.compile(r"\{count(?::,)?\} [a-z]+s\b")
+ONE_FORM = {
+    "{count} forks of {store} of which nothing is here are too many": "the other device gets it as it is",
+    "{count} invitations are open already": "a limit",
+    "{count} rounds of {store} could not be taken: {reason}": "a limit",
+    "line {number} has {count} bytes; a line may have {max_line}": "more than a limit",
+    "{name} has {count:,} bytes; a task file may have {max_bytes:,}": "more than a limit",
+    "{name} opened more than {count} connections at one time: it gets no more of them": "a limit",
+    "{path} of {entity_id} has {count} values; got number {choice}": "two at least, and seldom more",
+}
+"""Messages with a number that are said in one form, and why."""
+
+
+def test_cli_441_what_is_counted_has_a_form_for_each_number() -> None:
+    """CLI-441: "20 propuneri" was no Romanian, and "1 characters" no English."""
+    found = {text for text, message in collected().items() if message.plural is None and COUNTED.search(text)}
+    assert found == ONE_FORM.keys()
 
 
 def test_cli_861_what_a_device_has_stored_in_place_of_a_number() -> None:
@@ -363,7 +434,8 @@ def test_cli_440_why_something_is_so_is_said_in_the_readers_language() -> None:
         for file in sorted(SOURCE.rglob("*.py"))
         if not {"cli", *APART} & set(file.relative_to(SOURCE).parts) and file.name != "inbox_page.py"
     }
-    found = {file: finished_reasons(tree, Defined.of(trees.values())) for file, tree in trees.items()}
+    defined = Defined.of(trees.values())
+    found = {file: finished_reasons(tree, defined) for file, tree in trees.items()}
     assert {file: texts for file, texts in found.items() if texts and file not in FOREIGN} == {}
     assert [file for file in FOREIGN if not found[file]] == []
 
