@@ -4,9 +4,9 @@
     python -m tools.catalogue --check    say which messages have no translation yet
 
 A message is the literal text that one of these gets: `say`, `marked`, `several`, `gettext`, `ngettext`, `Sentence`,
-`counted`, or the constructor of a `Problem` or a `Fault`; a hint; and, in the command line, what a help page is made
-of, and the sentences of click. In templates of the pages, `say` and `several`. The files are sorted by the English
-text, so that two branches merge easily.
+`counted`, or the constructor of a `Problem`, an `Invalid` or a `Fault`; a hint; and, in the command line, what a help
+page is made of, and the sentences of click. In templates of the pages, `say` and `several`. The files are sorted by the
+English text, so that two branches merge easily.
 """
 
 import ast
@@ -37,6 +37,10 @@ MESSAGE_AT = {
         ("Problem", "Fault", "Usage", "refusal", "Withheld", "ModelError", "Unacceptable", "PairingError"),
         (1,),
     ),
+    **dict.fromkeys(
+        ("Invalid", "HlcError", "ClockError", "NotCanonical", "PathError", "EqualDots", "BadVersion", "BadFrame"), (0,)
+    ),
+    **dict.fromkeys(("MalformedMessage", "BadChain", "Gap", "BadMessage", "BadAddress"), (0,)),
     "Outcome": (2,),
     **dict.fromkeys(("several", "ngettext", "counted"), (0, 1)),
 }

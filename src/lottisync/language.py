@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lottisync.problem import Problem, Sentence
+from lottisync.problem import Invalid, Problem, Sentence
 
 LANGUAGES = ("en", "de", "es", "fr", "ro")
 PLURALS: Mapping[str, Callable[[int], int]] = {
@@ -236,6 +236,8 @@ def _filled(text: str, language: str, values: Mapping[str, Any]) -> str:
 def _value(value: Any) -> Any:
     if isinstance(value, Problem | Sentence):
         return translated(value)
+    if isinstance(value, Invalid):
+        return translated(value.sentence)
     return _Number(value) if type(value) is int else value
 
 

@@ -15,7 +15,7 @@ class Sentence(str):
     (`lottisync.language.translated`).
 
     `template` holds `{name}` for each of the `arguments`, in the language of `str.format`. Without arguments it is the
-    sentence itself, letter by letter. A value may be a sentence or a `Problem` in turn."""
+    sentence itself, letter by letter. A value may be a sentence, a `Problem` or an `Invalid` in turn."""
 
     template: str
     arguments: dict[str, object]
@@ -72,6 +72,15 @@ class Usage(Problem):
     """The call itself was wrong: exit code 2."""
 
     exit_code = 2
+
+
+class Invalid(ValueError):
+    """What was given, or came, is not what it has to be; `sentence` says why. Who catches it passes it over, or makes a
+    `Problem` with it as a value."""
+
+    def __init__(self, template: str, /, **arguments: object) -> None:
+        self.sentence = Sentence(template, **arguments)
+        super().__init__(str(self.sentence))
 
 
 class LocalError(RuntimeError):

@@ -19,6 +19,7 @@ from lottisync.cli.help_pages import SPEAKING, prepare
 from lottisync.cli.main import COMMANDS, lottisync, main
 from lottisync.cli.options import default_path, language_of_call
 from lottisync.language import speaking, translated
+from lottisync.problem import Sentence
 from lottisync.relay.event import Differs, PassedOver, Split, WentBack, words
 from lottisync.relay.header import Name
 from lottisync.sync.handshake import why
@@ -266,7 +267,7 @@ def test_cli_683_what_happens_at_a_relay_and_why_a_device_is_away_is_said_in_the
     """CLI-683: both came from below, as finished English text."""
     name = Name(bytes(16), "log", 3)
     events = (
-        PassedOver(name, "it is cut off"),
+        PassedOver(name, Sentence("it is cut off")),
         WentBack("phone", 2, 5),
         Differs("phone", "journal"),
         Split("journal"),

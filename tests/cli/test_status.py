@@ -76,7 +76,7 @@ def test_caus_880_what_was_seen_while_the_clock_said_2125_is_not_the_last_for_a_
 
 def test_store_24_status_counts_what_is_in_quarantine_and_check_names_it(home: Path) -> None:
     with TaskHome.open(home).journal.transaction(1, HIGH) as tx:
-        tx.quarantine(BAD, "version of 't1': no register")
+        tx.quarantine(BAD, Sentence("version of 't1': no register"))
     status = run_here("status", home=home)
     assert "journal: 1 came that cannot be taken here. See: lottisync check" in status.out
     stores = run_here("status", "--json", home=home).json["stores"]

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 from tests.support.messages import DEVICE, EVERY, HELLO, HOST, SUMMARY, VALUE, VERSION
 
-from lottisync.problem import LocalError
+from lottisync.language import speaking, translated
+from lottisync.problem import LocalError, Sentence
 from lottisync.protocol import message as m
 from lottisync.protocol.framing import ENCODINGS, MAX_FRAME, MAX_FRAME_BEFORE_HELLO, frame
 from lottisync.protocol.session import (
@@ -236,6 +237,19 @@ def test_sync_17_a_fault_closes_the_session_with_its_code_and_hands_nothing_on(d
     assert listening.closed.code == code
     assert heard([listening.farewell]) == [listening.closed]
     assert not listening.open
+
+
+def test_cli_440_what_the_peer_did_wrong_is_said_in_the_readers_language_and_to_the_peer_in_english() -> None:
+    """CLI-440: the reason keeps its words here; over the wire goes the text."""
+    listening = session()
+    listening.receive(spoken([HELLO, m.End(7, SUMMARY)]), NOW)
+    assert listening.closed is not None
+    english = "a End cannot come in state quiet"
+    assert listening.closed.reason == english
+    assert heard([listening.farewell]) == [m.Close("illegal", english)]
+    assert isinstance(listening.closed.reason, Sentence)
+    with speaking("de"):
+        assert translated(listening.closed.reason) == "ein End kann im Zustand quiet nicht kommen"
 
 
 def test_sync_17_a_long_reason_is_cut_so_that_it_can_be_said() -> None:

@@ -19,6 +19,7 @@ from lottisync.causality.vector_clock import Dot, Host
 from lottisync.entities.entity import HIGH, Entity
 from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.version import Version, close, open_foreign
+from lottisync.problem import Sentence
 from lottisync.store import chain, damage, fork, lookups, mending
 from lottisync.store.chain import value_at
 from lottisync.store.check import broken_invariants
@@ -286,7 +287,7 @@ def test_copy_5_all_that_names_a_write_is_renamed(tmp_path: Path) -> None:
     raw = Version("r", "task", b'{"%b":5}' % host.encode(), b"[]", b"{}")
     with a.transaction(NOON, HIGH) as tx:
         for made in (kept, raw):
-            tx.quarantine(made, "made up")
+            tx.quarantine(made, Sentence("made up"))
         tx.execute("insert into forgotten select n, 4 from hosts where host = ?", (host,))
         tx.execute("insert into acknowledged select 'phone', n, 5 from hosts where host = ?", (host,))
         tx.execute("insert into copies values (?, 4, null, 1, null)", (host,))
@@ -335,7 +336,7 @@ def test_copy_5_what_a_kept_version_stands_for_it_stands_for_afterwards(tmp_path
     put(a, "t2", {"title": "z"})
     host = host_of(a)
     with a.transaction(NOON, HIGH) as tx:
-        tx.quarantine(Version("t1", "task", b'{"%b":3}' % host.encode(), b"[]", b"{}"), "made up")
+        tx.quarantine(Version("t1", "task", b'{"%b":3}' % host.encode(), b"[]", b"{}"), Sentence("made up"))
     assert split(a, node_at(a, host, 1))
     assert faults(a) == []
 
@@ -472,7 +473,7 @@ class Line:
         elif what == 3 and store.read(f"t{entity}") is not None:
             with store.transaction(NOON, HIGH) as tx:
                 tx.delete(f"t{entity}")
-                tx.quarantine(kept_raw(tx.host, tx.counter, entity), "made up")
+                tx.quarantine(kept_raw(tx.host, tx.counter, entity), Sentence("made up"))
         else:
             put(store, f"t{entity}", {"title": f"{next(NUMBERS)}", "n": what})
 

@@ -16,7 +16,7 @@ from lottisync.entities.entity import HIGH, Entity, is_clean_tombstone
 from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.version import BadVersion, Damaged, Version, close, open_foreign
 from lottisync.journal.types import Task
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.protocol import message as m
 from lottisync.store import damage, mending
 from lottisync.store.check import broken_invariants
@@ -212,10 +212,10 @@ def test_mend_4_a_clock_that_cannot_be_read_beside_what_is_in_quarantine(tmp_pat
     other = Entity("t1", "note", {B: 1}, made({B: 1}, title=(B, 1, "Wine")).registers)
     with_chains(store, {B: 2})
     with store.transaction(LATER, HIGH) as tx:
-        tx.quarantine(close(other), "another type")
+        tx.quarantine(close(other), Sentence("another type"))
     sql(store, "update journal_entities set clock = '{' where id = 't1'")
     with store.transaction(LATER, HIGH) as tx:
-        tx.quarantine(close(Entity("t1", "note", {B: 2}, other.registers)), "another type")
+        tx.quarantine(close(Entity("t1", "note", {B: 2}, other.registers)), Sentence("another type"))
     assert mend(store, entity) == 1
     assert store.read("t1") == entity
     assert [fault for fault in faults(store) if "quarantine" not in fault] == []

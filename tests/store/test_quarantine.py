@@ -16,7 +16,7 @@ from lottisync.entities.registers import Registers, Stamp, Write
 from lottisync.entities.schema import schema
 from lottisync.entities.version import MAX_DOCUMENT, MAX_VERSION, BadVersion, Version, clock_of, close, open_foreign
 from lottisync.journal.types import JOURNAL
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.store import lookups
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
@@ -197,7 +197,7 @@ def test_store_61_what_has_no_id_or_no_clock_has_no_place(tmp_path: Path, entity
     before = dump(store)
     version = Version(entity_id, "task", clock, GOOD.stamps, GOOD.document)
     with pytest.raises(BadVersion), store.transaction(NOON, HIGH) as tx:
-        tx.quarantine(version, "bad")
+        tx.quarantine(version, Sentence("bad"))
     assert dump(store) == before
 
 
@@ -206,7 +206,7 @@ def test_store_24_whatever_the_bytes_are_they_are_kept(tmp_path: Path) -> None:
     raw = Version("t", 'no "type"', b'{"aaaaaaaaaaaaaaaa": 1}', b"\xff\x00", b"\x00\xfe")
     assert clock_of(raw) == {A: 1}
     with store.transaction(NOON, HIGH) as tx:
-        tx.quarantine(raw, "bad")
+        tx.quarantine(raw, Sentence("bad"))
     assert kept(store) == [raw]
     assert digest_of(store) == raw.hash()
     assert faults(store) == []
@@ -216,7 +216,7 @@ def test_store_9_our_own_future_in_a_bad_version_is_noticed(tmp_path: Path) -> N
     store = new_store(tmp_path)
     with store.transaction(NOON, HIGH) as tx:
         before = tx.host
-        tx.quarantine(bad({before: 7}), "bad")
+        tx.quarantine(bad({before: 7}), Sentence("bad"))
         assert tx.host != before
 
 

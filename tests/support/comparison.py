@@ -59,7 +59,7 @@ def meet(a: Store, b: Store, now: int) -> int:
                 try:
                     good.append((version, open_foreign(version)))
                 except BadVersion as error:
-                    tx.quarantine(version, str(error))
+                    tx.quarantine(version, error.sentence)
             mended += mending.mend(tx, good)
     return mended
 

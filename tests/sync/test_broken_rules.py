@@ -18,11 +18,13 @@ from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import HIGH
 from lottisync.entities.version import MAX_VERSION, Version
 from lottisync.journal.types import JOURNAL
+from lottisync.problem import Sentence
 from lottisync.protocol import message as m
 from lottisync.store import chain, damage, lookups
 from lottisync.store.check import broken_invariants
 from lottisync.store.store import Store
 from lottisync.sync.connection import Connection
+from lottisync.sync.peer_states import said_of_close
 
 pytestmark = pytest.mark.anyio
 STRANGE = Host("5" * 16)
@@ -412,3 +414,15 @@ async def test_sync_7_a_mismatch_at_the_end_of_a_round_is_reported(members: list
     await meet(a, b, done=lambda: a.knowledge() == b.knowledge())
     assert [code for code, _ in a.reports] == ["diverged"]
     assert [code for code, _ in b.reports] == ["diverged"]
+
+
+async def test_cli_440_why_this_side_ends_a_connection_keeps_its_words(members: list[Member]) -> None:
+    """CLI-440: it said that the other device had ended it, in English. Over the wire goes the text, as before."""
+    for to_peer in (None, "the device cannot go on (disk-full)"):
+        conversation = members[0].conversation(members[1], dialled=True)
+        why = Sentence("round {round} ended {left} versions early", round=3, left=20)
+        conversation.close("bad-entity", why, to_peer=to_peer)
+        assert m.decode(conversation.data_to_send()[5:]) == [m.Close("bad-entity", to_peer or str(why))]
+        assert conversation.ended is not None
+        assert said_of_close(conversation.ended) is why
+        conversation.release()

@@ -83,7 +83,7 @@ class Round:
                         own = self._incoming.end(tx).summary
         except Outdated as reason:
             raise Problem(
-                "refused", "{name} cannot take the round: {reason}", name=self.target.name, reason=reason
+                "refused", "{name} cannot take the round: {reason}", name=self.target.name, reason=reason.sentence
             ) from None
         if isinstance(message, m.Chain) and forked:
             raise Problem(

@@ -15,7 +15,7 @@ from lottisync.agents.types import Agent, AgentState
 from lottisync.entities.view import view
 from lottisync.journal import never_sent, tasks, words
 from lottisync.journal.types import Task
-from lottisync.problem import Problem, Sentence
+from lottisync.problem import Problem, Sentence, counted
 from lottisync.shown import quoted
 from lottisync.store.instant import there
 from lottisync.store.reader import Reader
@@ -140,9 +140,9 @@ def spent_up(agents: Reader, living: Agent, here: Here, who: str) -> Withheld | 
         return None
     paused = Withheld(
         "budget",
-        "{who} is paused: budget. The {limit} tokens of today are used; it goes on at {until}",
+        "{who} is paused: budget. The {tokens} of today are used; it goes on at {until}",
         who=who,
-        limit=f"{limit:,}",
+        tokens=counted("{count:,} token", "{count:,} tokens", limit),
         until=f"{there(day.end, here.zone):%Y-%m-%d %H:%M}",
     )
     paused.until = day.end

@@ -12,6 +12,8 @@ A peer whose clock is far ahead is not refused, or one wrong clock would stop ev
 from itertools import repeat
 from typing import NamedTuple
 
+from lottisync.problem import Invalid
+
 MAX_MILLIS = 2**48 - 1
 MAX_TICKS = 2**16 - 1
 MAX_DRIFT_MILLIS = 5 * 60 * 1000
@@ -24,13 +26,15 @@ class Hlc(NamedTuple):
     ticks: int
 
 
-class HlcError(ValueError):
+class HlcError(Invalid):
     """A reading outside of its 48 and 16 bits."""
 
 
 def validate(reading: Hlc) -> None:
     if not (0 <= reading.millis <= MAX_MILLIS and 0 <= reading.ticks <= MAX_TICKS):
-        raise HlcError(f"a clock reading has 48 bits of milliseconds and 16 bits of ticks; got {tuple(reading)}")
+        raise HlcError(
+            "a clock reading has 48 bits of milliseconds and 16 bits of ticks; got {reading}", reading=tuple(reading)
+        )
 
 
 def tick(last: Hlc, now: int) -> Hlc:

@@ -19,6 +19,8 @@ from itertools import compress, repeat
 from operator import ge, lt
 from typing import NamedTuple, NewType
 
+from lottisync.problem import Invalid
+
 Host = NewType("Host", str)
 """A store on a device in one incarnation: 16 lowercase hexadecimal digits."""
 
@@ -42,7 +44,7 @@ class Order(StrEnum):
     CONCURRENT = "concurrent"
 
 
-class ClockError(ValueError):
+class ClockError(Invalid):
     """A clock that no correct writer can have produced."""
 
 
@@ -50,7 +52,12 @@ def validate(clock: Clock) -> None:
     """Raise `ClockError` unless every counter is an integer from 0 to `MAX_COUNTER` (CAUS-2)."""
     for host, counter in clock.items():
         if type(counter) is not int or not 0 <= counter <= MAX_COUNTER:
-            raise ClockError(f"the counter of host {host!r} must be 0 to {MAX_COUNTER}; got {counter!r}")
+            raise ClockError(
+                "the counter of host {host!r} must be 0 to {limit}; got {counter!r}",
+                host=host,
+                limit=MAX_COUNTER,
+                counter=counter,
+            )
 
 
 def compare(a: Clock, b: Clock) -> Order:

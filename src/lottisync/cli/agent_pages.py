@@ -30,7 +30,7 @@ from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.journal import finding, words
 from lottisync.language import marked, number, say, several, translated
-from lottisync.problem import Problem, Sentence
+from lottisync.problem import Problem, Sentence, counted
 from lottisync.shown import quoted
 from lottisync.store import lookups
 from lottisync.store.beside import beside
@@ -321,8 +321,8 @@ def _show_run(
     if len(meant) > 1:
         raise Problem(
             "unknown-id",
-            "{count} wakes of {display_name} begin with {abbreviated}; name one of: {runs}",
-            count=len(meant),
+            "{wakes} of {display_name} begin with {abbreviated}; name one of: {runs}",
+            wakes=counted("{count} wake", "{count} wakes", len(meant)),
             display_name=found.display_name,
             abbreviated=quoted(abbreviated),
             runs=", ".join(each.run_key[:RUN_CHARACTERS] for each in meant),

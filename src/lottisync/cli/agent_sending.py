@@ -20,7 +20,7 @@ from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.agent_page import agent_page, rules
 from lottisync.device import clock
 from lottisync.journal import finding, names, never_sent
-from lottisync.language import number, say
+from lottisync.language import number, say, several
 from lottisync.problem import Problem, Usage
 from lottisync.review.precedence import PERSON
 from lottisync.shown import escaped, quoted
@@ -69,9 +69,10 @@ def limit(terminal: Terminal, tokens: str) -> None:
     def said(held: AgentRules) -> str:
         if held.tokens_a_day is None:
             return say("There is no limit for all agents together.")
-        return say(
-            "All agents together use at most {tokens_a_day} tokens a day; {tokens_today} today.",
-            tokens_a_day=number(held.tokens_a_day),
+        return several(
+            "All agents together use at most {count} token a day; {tokens_today} today.",
+            "All agents together use at most {count} tokens a day; {tokens_today} today.",
+            held.tokens_a_day,
             tokens_today=number(held.tokens_today),
         )
 

@@ -252,9 +252,10 @@ def _show_wake(terminal: Terminal, who: str, result: "WakeResult", proposed: int
         terminal.line(say("The limit of turns was reached before the model was done."), "yellow")
     if result.usage is not None:
         terminal.line(
-            say(
-                "{read} tokens read, {written} written",
-                read=number(result.usage.prompt_tokens),
+            several(
+                "{count} token read, {written} written",
+                "{count} tokens read, {written} written",
+                result.usage.prompt_tokens,
                 written=number(result.usage.completion_tokens),
             ),
             "dim",

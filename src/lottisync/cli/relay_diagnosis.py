@@ -115,11 +115,14 @@ def _credentials(setting: RelaySetting, now: int) -> list[Finding]:
 
 def _payload(limit: int) -> Finding:
     if limit >= MAX_PAYLOAD:
-        text = say("the server takes {most} bytes in a message", most=number(limit))
+        text = several(
+            "the server takes {count} byte in a message", "the server takes {count} bytes in a message", limit
+        )
         return Finding("message size", "good", text, None)
-    text = say(
-        "the server takes {most} bytes in a message, and one of ours may have {ours}",
-        most=number(limit),
+    text = several(
+        "the server takes {count} byte in a message, and one of ours may have {ours}",
+        "the server takes {count} bytes in a message, and one of ours may have {ours}",
+        limit,
         ours=number(MAX_PAYLOAD),
     )
     advice = say("Set {setting} in its configuration", setting=f"max_payload: {MAX_PAYLOAD}")
@@ -143,7 +146,7 @@ def _limits(info: StreamInfo) -> list[Finding]:
     if config.discard != DiscardPolicy.NEW:
         wrong.append((say("it forgets the oldest when it is full"), "discard: new"))
     if config.max_msg_size not in (None, -1) and config.max_msg_size < MAX_PAYLOAD:
-        text = say("it takes {most} bytes in a message", most=number(config.max_msg_size))
+        text = several("it takes {count} byte in a message", "it takes {count} bytes in a message", config.max_msg_size)
         wrong.append((text, f"max_msg_size: {MAX_PAYLOAD}"))
     if config.max_age and config.max_age < AGE_SECONDS:
         text = several(
@@ -163,9 +166,10 @@ def _limits(info: StreamInfo) -> list[Finding]:
 
 
 def _room(used: int, limit: int | None) -> Finding:
+    text = several("{count} byte", "{count} bytes", used)
     if limit is None:
-        return Finding("storage", "good", say("{used} bytes", used=number(used)), None)
-    text = say("{used} bytes of {most}", used=number(used), most=number(limit))
+        return Finding("storage", "good", text, None)
+    text = say("{used} of {most}", used=text, most=number(limit))
     if used > NEARLY_FULL * limit:
         state: FindingState = "fault" if used > FULL * limit else "warning"
         return Finding("storage", state, text, say("Give the stream more room: max_bytes"))

@@ -13,7 +13,7 @@ from lottisync.cli.help_pages import Group
 from lottisync.cli.options import everywhere
 from lottisync.cli.terminal import Terminal, common
 from lottisync.device import clock
-from lottisync.language import marked, number, say, translated
+from lottisync.language import marked, number, say, several, translated
 from lottisync.problem import Problem
 from lottisync.relay.setting import RelaySetting
 
@@ -160,10 +160,17 @@ def status(terminal: Terminal) -> None:
 
 def _stored(relay: str, found: "RelayStatus") -> str:
     """How much lies there, of how much may."""
-    counts = {"relay": relay, "used": number(found.used)}
     if found.allowed is None:
-        return say("{relay}: {used} bytes are stored there", **counts)
-    return say("{relay}: {used} of {allowed} bytes are stored there", allowed=number(found.allowed), **counts)
+        return several(
+            "{relay}: {count} byte is stored there", "{relay}: {count} bytes are stored there", found.used, relay=relay
+        )
+    return several(
+        "{relay}: {used} of {count} byte are stored there",
+        "{relay}: {used} of {count} bytes are stored there",
+        found.allowed,
+        relay=relay,
+        used=number(found.used),
+    )
 
 
 @relay.command()

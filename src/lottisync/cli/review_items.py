@@ -10,7 +10,7 @@ from lottisync.device import clock
 from lottisync.journal import finding
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import say, spoken
-from lottisync.problem import Problem, Usage
+from lottisync.problem import Problem, Usage, counted
 from lottisync.review import shown_items as printed
 from lottisync.review import unfinished
 from lottisync.review.inbox import Inbox, SetView
@@ -85,7 +85,10 @@ def find(terminal: Terminal, which: str) -> ItemView:
     found = find_all(terminal, (which,))
     if len(found) != 1:
         raise Problem(
-            "ambiguous-id", "{which!r} means {count} proposals; name one of them", which=which[:80], count=len(found)
+            "ambiguous-id",
+            "{which!r} means {proposals}; name one of them",
+            which=which[:80],
+            proposals=counted("{count:,} proposal", "{count:,} proposals", len(found)),
         )
     return found[0]
 

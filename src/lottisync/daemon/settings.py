@@ -21,7 +21,7 @@ from lottisync.agents.endpoint import Endpoint
 from lottisync.language import LANGUAGES
 from lottisync.net.address import parse
 from lottisync.net.listener import DEFAULT_PORT
-from lottisync.problem import Problem, Usage
+from lottisync.problem import Invalid, Problem, Usage
 
 SETTINGS_FILE = "config.toml"
 OFF = "off"
@@ -226,7 +226,7 @@ def _check(name: str, text: str | None) -> None:
     """Raises `ValueError` for a text that is not a value of the setting."""
     if name == "language":
         if text not in (None, *LANGUAGES):
-            raise ValueError(f"a language is one of {', '.join(LANGUAGES)}; got {text!r}")
+            raise Invalid("a language is one of {languages}; got {text!r}", languages=", ".join(LANGUAGES), text=text)
     elif text is not None and not (name == "web" and text == OFF):
         parse(text, DEFAULT_PORT)
 

@@ -18,7 +18,7 @@ from lottisync.identity.device_key import DeviceKey, IdentityError, device_id_of
 from lottisync.identity.device_name import MAX_NAME_CHARACTERS, likeness
 from lottisync.identity.roster import Member, Roster
 from lottisync.identity.statement import HostBinding, MembershipRecord, binding_id
-from lottisync.problem import Problem
+from lottisync.problem import Problem, counted
 from lottisync.shown import quoted
 from lottisync.store import chain
 from lottisync.store.merge import Merge
@@ -62,8 +62,8 @@ def member_named(roster: Roster, name: str) -> Member:
     known = ", ".join(f"{member.name} {grouped(member.device)[:SHOWN_OF_AN_ID]}" for member in fitting)
     raise Problem(
         "unknown-device",
-        "{count} devices are called {quoted}: {known}. Give the id of one",
-        count=len(fitting),
+        "{devices} are called {quoted}: {known}. Give the id of one",
+        devices=counted("{count} device", "{count} devices", len(fitting)),
         quoted=quoted(name),
         known=known,
     )

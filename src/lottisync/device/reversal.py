@@ -25,7 +25,7 @@ from lottisync.device.acts import Act
 from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, HIGH, LOW, Entity, is_deleted
 from lottisync.entities.registers import Stamp
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.store import lookups, tables
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
@@ -246,7 +246,7 @@ class _Undoing:
             "{title!r} was changed since, by {who}: {path} is {value} now. Nothing was taken back",
             hint="history",
             title=acts.title_of(self._reader.document(entity.id)),
-            who=self._writer(later[0].stamp) if later else "an undo",
+            who=self._writer(later[0].stamp) if later else Sentence("an undo"),
             path=path,
             value=entity.registers[path][0].value.decode()[:80] if path in entity.registers else "absent",
             entity_id=entity.id,
@@ -263,7 +263,7 @@ class _Undoing:
             other=acts.title_of(self._reader.document(naming)),
             who=self._writer(max((write.stamp for write in writes), key=lambda stamp: stamp.hlc))
             if writes
-            else "another program",
+            else Sentence("another program"),
             entity_id=entity.id,
         )
 

@@ -25,7 +25,7 @@ from lottisync.entities import canonical, path, version
 from lottisync.entities.canonical import UNREADABLE
 from lottisync.entities.entity import DELETED_AT, Entity
 from lottisync.entities.registers import Registers, Stamp
-from lottisync.entities.version import MAX_VERSION, BadVersion, Version
+from lottisync.entities.version import MAX_VERSION, Version
 
 _WITHOUT_SIBLINGS = b",{}]"
 """The end of the stamps of an entity without siblings."""
@@ -39,6 +39,10 @@ _NAMES_BYTES = 128 + 64
 _columns_of = msgspec.structs.astuple
 _canonical = b'["%b","%b",%b,%b,%b]'.__mod__
 _encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class _NotPlain(ValueError):
+    """A batch has to be opened one by one, which says what is wrong, if anything is."""
 
 
 class Columns(NamedTuple):
@@ -159,16 +163,16 @@ def _check_names(columns: Columns) -> None:
     version.validated_names(columns.ids, columns.types)
     parts = columns.clocks, columns.stamps, columns.documents
     if _NAMES_BYTES + sum(max(map(len, part)) for part in parts) > MAX_VERSION:
-        raise BadVersion("one of the batch may be too large")
+        raise _NotPlain("one of the batch may be too large")
 
 
 def _clocks(column: Sequence[bytes]) -> list[dict[Host, int]]:
     clocks = list(map(version.decode_clock, column))
     if not all(map(version.is_host, set(chain.from_iterable(clocks)))):
-        raise BadVersion("one of the batch has a clock with a host that is not one")
+        raise _NotPlain("one of the batch has a clock with a host that is not one")
     counters = set(chain.from_iterable(map(dict.values, clocks)))
     if not 1 <= min(counters) <= max(counters) <= vector_clock.MAX_COUNTER:
-        raise BadVersion("one of the batch has a clock with a counter out of range")
+        raise _NotPlain("one of the batch has a clock with a counter out of range")
     _refuse_other_form(clocks, column)
     return clocks
 
@@ -176,7 +180,7 @@ def _clocks(column: Sequence[bytes]) -> list[dict[Host, int]]:
 def _documents(column: Sequence[bytes]) -> list[dict[str, Any]]:
     documents = canonical.decode_documents(column)
     if not all(documents):
-        raise BadVersion("one of the batch has no register")
+        raise _NotPlain("one of the batch has no register")
     for paths in set(map(tuple, documents)):
         path.validate(paths)
     return documents
@@ -185,7 +189,7 @@ def _documents(column: Sequence[bytes]) -> list[dict[str, Any]]:
 def _stamps(column: Sequence[bytes]) -> tuple[list[Stamp], list[dict[str, Stamp]]]:
     decoded = list(map(version.decode_stamps, column))
     if any(siblings for _, _, siblings in decoded):
-        raise BadVersion("one of the batch has siblings")
+        raise _NotPlain("one of the batch has siblings")
     _refuse_other_form(decoded, column)
     return [base for base, _, _ in decoded], [stamps for _, stamps, _ in decoded]
 
@@ -194,11 +198,11 @@ def _check_stamps(found: Plain) -> None:
     """Ranges, that the entity's clock covers each write, and that the base is the right one (ENT-8)."""
     precedences, millis, ticks, hosts, counters = zip(*found.bases, strict=True)
     if not (set(precedences) <= {0, 1} and min(counters) >= 1):
-        raise BadVersion("one of the batch has what is not a stamp")
+        raise _NotPlain("one of the batch has what is not a stamp")
     if not (0 <= min(millis) <= max(millis) <= MAX_MILLIS and 0 <= min(ticks) <= max(ticks) <= MAX_TICKS):
-        raise BadVersion("one of the batch has a clock reading out of range")
+        raise _NotPlain("one of the batch has a clock reading out of range")
     if not all(map(ge, map(dict.get, found.clocks, hosts, repeat(0)), counters)):
-        raise BadVersion("one of the batch holds a write that its clock does not cover")
+        raise _NotPlain("one of the batch holds a write that its clock does not cover")
     for at in found.stamped():
         _check_other_stamps(found, at)
 
@@ -208,15 +212,15 @@ def _check_other_stamps(found: Plain, at: int) -> None:
     for stamp in stamps.values():
         version.check_stamp(ident, stamp, clock)
     if not stamps.keys() <= values.keys():
-        raise BadVersion("one of the batch names the stamp of a path that it does not have")
+        raise _NotPlain("one of the batch names the stamp of a path that it does not have")
     if len(stamps) * 2 < len(values) and found.bases[at] not in stamps.values():
         return  # most paths have the base: it is the right one
     registers = found.registers(at)
     if registers.with_base() is not registers:
-        raise BadVersion("one of the batch does not name the stamps of its paths as it ought to")
+        raise _NotPlain("one of the batch does not name the stamps of its paths as it ought to")
 
 
 def _refuse_other_form(decoded: Iterable[Any], column: Sequence[bytes]) -> None:
     """Each part has one canonical form."""
     if list(map(_encode, decoded)) != list(column):
-        raise BadVersion("one of the batch is not in canonical form")
+        raise _NotPlain("one of the batch is not in canonical form")

@@ -12,6 +12,8 @@ from typing import Annotated, Any
 
 import msgspec
 
+from lottisync.problem import Invalid
+
 MAX_DEPTH = 32
 """Arrays and objects within each other that a value may have. No document of ours has more than six
 levels, and every JSON reader survives 32 without growing its stack."""
@@ -32,7 +34,7 @@ _Exact = Annotated[int, msgspec.Meta(ge=-MAX_EXACT, le=MAX_EXACT)]
 _decode_simple = msgspec.json.Decoder(dict[str, bool | str | _Exact | None]).decode
 
 
-class NotCanonical(ValueError):
+class NotCanonical(Invalid):
     """A value that has no canonical form, or bytes that are not one."""
 
 
@@ -46,7 +48,7 @@ def encode_normal(value: Any) -> bytes:
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError as error:  # half a surrogate pair: a terminal's undecodable bytes look like this
-        raise NotCanonical(f"not Unicode text: {error}") from None
+        raise NotCanonical("not Unicode text: {error}", error=error) from None
 
 
 def encode_each(values: Iterable[Any]) -> list[bytes]:
@@ -54,7 +56,7 @@ def encode_each(values: Iterable[Any]) -> list[bytes]:
     try:
         return list(map(_encoder.encode, values))
     except UnicodeEncodeError as error:
-        raise NotCanonical(f"not Unicode text: {error}") from None
+        raise NotCanonical("not Unicode text: {error}", error=error) from None
 
 
 def decode(raw: bytes) -> Any:
@@ -66,7 +68,7 @@ def check(raw: bytes) -> None:
     try:
         again = encode(_decode(raw))
     except UNREADABLE as error:
-        raise NotCanonical(f"not JSON: {error}") from None
+        raise NotCanonical("not JSON: {error}", error=error) from None
     if again != raw:
         raise NotCanonical("not in canonical form")
 
@@ -82,7 +84,7 @@ def decode_document(raw: bytes) -> dict[str, Any]:
             document = {p: normal(value) for p, value in _decode_document(raw).items()}
         again = encode_normal(document)
     except UNREADABLE as error:
-        raise NotCanonical(f"not a JSON object: {error}") from None
+        raise NotCanonical("not a JSON object: {error}", error=error) from None
     if again != raw:
         raise NotCanonical("not in canonical form")
     return document
@@ -105,15 +107,15 @@ def normal(value: Any, depth: int = 0) -> Any:
     if type(value) in PLAIN:
         return value
     if depth == MAX_DEPTH and isinstance(value, (list, tuple, dict)):
-        raise NotCanonical(f"nested more than {MAX_DEPTH} levels deep")
+        raise NotCanonical("nested more than {limit} levels deep", limit=MAX_DEPTH)
     match value:
         case int():
             if not -MAX_EXACT <= value <= MAX_EXACT:
-                raise NotCanonical(f"integers go from -{MAX_EXACT} to {MAX_EXACT}; got {value}")
+                raise NotCanonical("integers go from -{limit} to {limit}; got {value}", limit=MAX_EXACT, value=value)
             return value
         case float():
             if not math.isfinite(value):
-                raise NotCanonical(f"JSON has no {value}")
+                raise NotCanonical("JSON has no {value}", value=value)
             return int(value) if value.is_integer() and abs(value) <= MAX_EXACT else value
         case str():
             return value
@@ -122,7 +124,7 @@ def normal(value: Any, depth: int = 0) -> Any:
         case dict():
             for key in value:
                 if not isinstance(key, str):
-                    raise NotCanonical(f"keys are text; got {key!r}")
+                    raise NotCanonical("keys are text; got {key!r}", key=key)
             return {key: normal(item, depth + 1) for key, item in value.items()}
         case _:
-            raise NotCanonical(f"not a JSON value: {type(value).__name__}")
+            raise NotCanonical("not a JSON value: {kind}", kind=type(value).__name__)

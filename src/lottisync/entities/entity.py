@@ -27,6 +27,7 @@ from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Clock, Dot, Host
 from lottisync.entities import canonical
 from lottisync.entities.registers import Registers, Stamp, Write, lookup, ordered
+from lottisync.problem import Invalid
 
 DELETED_AT = "deletedAt"
 LOW, HIGH = 0, 1
@@ -51,7 +52,7 @@ class Deletion(msgspec.Struct, frozen=True):
 _read_deletion = msgspec.json.Decoder(Deletion).decode
 
 
-class EqualDots(ValueError):
+class EqualDots(Invalid):
     """Two different writes carry one dot: a store was copied or rolled back (MERGE-8)."""
 
 
@@ -97,9 +98,15 @@ class Entity(msgspec.Struct, frozen=True):
 def join(a: Entity, b: Entity) -> Entity:
     """The least entity that holds what both hold: MERGE-1 to MERGE-4. Needs no schema.
 
-    Raises `EqualDots` where one dot names two values, `ValueError` where the two are not one entity."""
+    Raises `EqualDots` where one dot names two values, `Invalid` where the two are not one entity."""
     if (a.id, a.type) != (b.id, b.type):
-        raise ValueError(f"entity {a.id} is of type {a.type!r} here and {b.id} of type {b.type!r} there")
+        raise Invalid(
+            "entity {id} is of type {type!r} here and {other} of type {other_type!r} there",
+            id=a.id,
+            type=a.type,
+            other=b.id,
+            other_type=b.type,
+        )
     registers: dict[str, tuple[Write, ...]] = {}
     for path in a.registers.keys() | b.registers.keys():
         ours, theirs = a.registers.get(path, ()), b.registers.get(path, ())
@@ -134,7 +141,13 @@ def _refuse_equal_dots(entity: str, path: str, ours: tuple[Write, ...], theirs: 
         other = named.get(write.stamp.dot)
         if other is not None and other != write:
             host, counter = write.stamp.dot
-            raise EqualDots(f"write {counter} of host {host} has two meanings in {path!r} of {entity}")
+            raise EqualDots(
+                "write {counter} of host {host} has two meanings in {path!r} of {entity}",
+                counter=counter,
+                host=host,
+                path=path,
+                entity=entity,
+            )
 
 
 def write(entity: Entity, values: Mapping[str, bytes], stamp: Stamp, seen: Clock | None = None) -> Entity:

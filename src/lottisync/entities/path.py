@@ -14,12 +14,13 @@ from functools import lru_cache
 from typing import Any
 
 from lottisync.entities.canonical import MAX_EXACT, PLAIN, normal
+from lottisync.problem import Invalid
 
 MAX_PATH = 320
 _PATH = re.compile(r"\A[A-Za-z][A-Za-z0-9_]{0,63}(/(?:[^/~\x00-\x1f\ud800-\udfff]|~[01])+)?\Z")
 
 
-class PathError(ValueError):
+class PathError(Invalid):
     """A path outside of the grammar, or named twice."""
 
 
@@ -36,7 +37,9 @@ def split(path: str) -> tuple[str, str | None]:
 @lru_cache(maxsize=4096)
 def validated(path: str) -> str:
     if len(path) > MAX_PATH or _PATH.match(path) is None:
-        raise PathError(f"a path is a field or field/key, at most {MAX_PATH} characters; got {path[:80]!r}")
+        raise PathError(
+            "a path is a field or field/key, at most {limit} characters; got {path!r}", limit=MAX_PATH, path=path[:80]
+        )
     return path
 
 
@@ -71,7 +74,11 @@ def flatten(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _named_twice(fields: Mapping[str, Any]) -> PathError:
     maps = [(field, value) for field, value in fields.items() if type(value) is dict and "/" not in field]
     twice = min({join(field, key) for field, value in maps for key in value} & fields.keys())
-    return PathError(f"{twice!r} is named twice, by itself and in the map {split(twice)[0]!r}; give it one value")
+    return PathError(
+        "{path!r} is named twice, by itself and in the map {field!r}; give it one value",
+        path=twice,
+        field=split(twice)[0],
+    )
 
 
 def nest(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from lottisync.entities import canonical, path
 from lottisync.entities.canonical import UNREADABLE
 from lottisync.entities.entity import Entity, is_clean_tombstone
 from lottisync.entities.registers import Registers, Stamp, Write
-from lottisync.problem import Problem
+from lottisync.problem import Invalid, Problem
 
 MAX_DOCUMENT = 300 * 1024
 """Bytes of a document that a local write may make. Something larger belongs in an attachment."""
@@ -45,7 +45,7 @@ decode_clock: Callable[[bytes], dict[Host, int]] = msgspec.json.Decoder(dict[str
 decode_stamps = msgspec.json.Decoder(tuple[Stamp, dict[str, Stamp], dict[str, list[tuple[Stamp, msgspec.Raw]]]]).decode
 
 
-class BadVersion(ValueError):
+class BadVersion(Invalid):
     """Bytes that no correct implementation can have written."""
 
 
@@ -61,7 +61,7 @@ class Damaged(Problem):
 def validated_id(text: str) -> str:
     if ENTITY_ID.match(text) is None:
         raise BadVersion(
-            f"an id has 1 to 128 of A-Z a-z 0-9 . _ : - and starts with a letter or digit; got {text[:80]!r}"
+            "an id has 1 to 128 of A-Z a-z 0-9 . _ : - and starts with a letter or digit; got {text!r}", text=text[:80]
         )
     return text
 
@@ -69,7 +69,7 @@ def validated_id(text: str) -> str:
 @lru_cache(maxsize=256)
 def validated_type(text: str) -> str:
     if _TYPE.match(text) is None:
-        raise BadVersion(f"a type is a word of at most 64 letters, digits and _; got {text[:80]!r}")
+        raise BadVersion("a type is a word of at most 64 letters, digits and _; got {text!r}", text=text[:80])
     return text
 
 
@@ -149,9 +149,9 @@ def clock_of(version: Version) -> dict[Host, int]:
         clock = version.read_clock()
         vector_clock.validate(clock)
     except (*UNREADABLE, ClockError) as error:
-        raise BadVersion(f"version of {version.id}: {error}") from None
+        raise BadVersion("version of {entity}: {error}", entity=version.id, error=error) from None
     if not clock:
-        raise BadVersion(f"version of {version.id} has an empty clock")
+        raise BadVersion("version of {entity} has an empty clock", entity=version.id)
     _check_components(version.id, clock)
     return clock
 
@@ -159,7 +159,12 @@ def clock_of(version: Version) -> dict[Host, int]:
 def _check_components(entity: str, clock: vector_clock.Clock) -> None:
     for host, counter in clock.items():
         if counter < 1 or not is_host(host):
-            raise BadVersion(f"version of {entity}: {host[:40]!r}: {counter} is not a component of a clock")
+            raise BadVersion(
+                "version of {entity}: {host!r}: {counter} is not a component of a clock",
+                entity=entity,
+                host=host[:40],
+                counter=counter,
+            )
 
 
 @lru_cache(maxsize=256)
@@ -173,22 +178,27 @@ def open_foreign(version: Version) -> Entity:
     try:
         return _checked(version)
     except (*UNREADABLE, KeyError) as error:
-        raise BadVersion(f"version of {version.id[:80]!r}: {error}") from None
+        raise BadVersion("version of {entity!r}: {error}", entity=version.id[:80], error=error) from None
     except (ClockError, canonical.NotCanonical, path.PathError) as error:
-        raise BadVersion(f"version of {version.id[:80]!r}: {error}") from None
+        raise BadVersion("version of {entity!r}: {error}", entity=version.id[:80], error=error) from None
 
 
 def _checked(version: Version) -> Entity:
     validated_id(version.id)
     validated_type(version.type)
     if version.size() > MAX_VERSION:
-        raise BadVersion(f"version of {version.id} has {version.size()} bytes; at most {MAX_VERSION} are taken")
+        raise BadVersion(
+            "version of {entity} has {size} bytes; at most {limit} are taken",
+            entity=version.id,
+            size=version.size(),
+            limit=MAX_VERSION,
+        )
     clock = version.read_clock()
     vector_clock.validate(clock)
     _check_components(version.id, clock)
     document = canonical.decode_document(version.document)
     if not document:
-        raise BadVersion(f"version of {version.id} has no register")
+        raise BadVersion("version of {entity} has no register", entity=version.id)
     path.validate(tuple(document))
     registers = _registers(version, document)
     entity = Entity(version.id, version.type, clock, registers)
@@ -197,9 +207,9 @@ def _checked(version: Version) -> Entity:
     if registers.siblings:
         return _checked_writes(version, entity)
     if not registers.stamps.keys() <= document.keys() or (registers.stamps and registers.with_base() is not registers):
-        raise BadVersion(f"version of {version.id} does not name the stamps of its paths as it ought to")
+        raise BadVersion("version of {entity} does not name the stamps of its paths as it ought to", entity=version.id)
     if _encode(clock) != version.clock or _encode((registers.base, registers.stamps, {})) != version.stamps:
-        raise BadVersion(f"version of {version.id} is not in canonical form")
+        raise BadVersion("version of {entity} is not in canonical form", entity=version.id)
     return entity
 
 
@@ -208,22 +218,27 @@ def _checked_writes(version: Version, entity: Entity) -> Entity:
     registers = dict(entity.registers)
     for p, writes in registers.items():
         if len({write.stamp.dot for write in writes}) < len(writes):
-            raise BadVersion(f"version of {version.id} names two writes of {p!r} alike")
+            raise BadVersion("version of {entity} names two writes of {path!r} alike", entity=version.id, path=p)
         for sibling in writes[1:]:
             canonical.check(sibling.value)
     if close(Entity(entity.id, entity.type, entity.clock, Registers.of(registers))) != version:
-        raise BadVersion(f"version of {version.id} is not in canonical form")
+        raise BadVersion("version of {entity} is not in canonical form", entity=version.id)
     return entity
 
 
 def check_stamp(entity: str, stamp: Stamp, clock: vector_clock.Clock) -> None:
     if stamp.precedence not in (0, 1) or stamp.counter < 1:
-        raise BadVersion(f"version of {entity}: {tuple(stamp)} is not a stamp")
+        raise BadVersion("version of {entity}: {stamp} is not a stamp", entity=entity, stamp=tuple(stamp))
     if not (0 <= stamp.millis < 2**48 and 0 <= stamp.ticks < 2**16):
-        raise BadVersion(f"version of {entity}: the clock reading of {tuple(stamp)} is out of range")
+        raise BadVersion(
+            "version of {entity}: the clock reading of {stamp} is out of range", entity=entity, stamp=tuple(stamp)
+        )
     if clock.get(stamp.host, 0) < stamp.counter:
         raise BadVersion(
-            f"version of {entity} holds a write ({stamp.host}, {stamp.counter}) that its clock does not cover"
+            "version of {entity} holds a write ({host}, {counter}) that its clock does not cover",
+            entity=entity,
+            host=stamp.host,
+            counter=stamp.counter,
         )
 
 

@@ -30,7 +30,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.x509.oid import NameOID
 
-from lottisync.problem import Problem
+from lottisync.problem import Invalid, Problem
 
 SEED_BYTES = 32
 SIGNATURE_BYTES = 64
@@ -196,7 +196,7 @@ def _key_of(certificate_der: bytes) -> Ed25519PublicKey:
     try:
         certificate.verify_directly_issued_by(certificate)
         if not certificate_der.endswith(b"\x00" + certificate.signature):
-            raise ValueError("the signature is not in its one form")
+            raise Invalid("the signature is not in its one form")
     except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm) as error:
         raise IdentityError("a device certificate is signed by its own key; this one is not") from error
     return key

@@ -10,7 +10,7 @@ Each verb works inside a transaction that the caller opened, as those of `lottis
 from lottisync.causality.vector_clock import Dot
 from lottisync.journal import task_values, tasks
 from lottisync.journal.types import Checklist, ChecklistItem
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence, counted
 from lottisync.shown import quoted
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
@@ -26,8 +26,10 @@ def find(reader: Reader, task_id: str, named: str) -> str:
         return fitting[0]
     raise Problem(
         "unknown-id" if not fitting else "ambiguous-id",
-        "{count} checklists of the task are called {quoted}; it has: {titles}",
-        count=len(fitting) or "no",
+        "{checklists} of the task are called {quoted}; it has: {titles}",
+        checklists=counted("{count} checklist", "{count} checklists", len(fitting))
+        if fitting
+        else Sentence("no checklists"),
         quoted=quoted(named),
         titles=", ".join(f"{quoted(each.title)} ({each.id[-8:]})" for each in there) or "none",
     )

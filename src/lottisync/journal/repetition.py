@@ -16,8 +16,7 @@ from lottisync.entities.entity import DELETED_AT, is_deleted
 from lottisync.entities.schema import derived_id
 from lottisync.journal import task_values, tasks
 from lottisync.journal.types import Checklist, ChecklistItem, Task
-from lottisync.language import marked
-from lottisync.problem import Problem, Sentence
+from lottisync.problem import Problem, Sentence, counted
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, later, millis, since_1970, there
 from lottisync.store.reader import Reader
@@ -29,12 +28,6 @@ _ADVERBS = {"daily": "day", "weekly": "week", "monthly": "month", "yearly": "yea
 _UNITS = {"D": "day", "W": "week", "M": "month", "Y": "year"}
 _DAYS = {"D": 1, "W": 7}
 _MONTHS = {"M": 1, "Y": 12}
-_EVERY = {
-    "D": (marked("every day"), marked("every {count} days")),
-    "W": (marked("every week"), marked("every {count} weeks")),
-    "M": (marked("every month"), marked("every {count} months")),
-    "Y": (marked("every year"), marked("every {count} years")),
-}
 
 
 class Rule(NamedTuple):
@@ -106,8 +99,15 @@ def said(text: str, start: date) -> Rule:
 
 def how_often(rule: Rule) -> Sentence:
     """`every week`, `every 2 weeks`."""
-    one, many = _EVERY[rule.unit]
-    return Sentence(one) if rule.every == 1 else Sentence(many, count=rule.every)
+    match rule.unit:
+        case "D":
+            return counted("every day", "every {count} days", rule.every)
+        case "W":
+            return counted("every week", "every {count} weeks", rule.every)
+        case "M":
+            return counted("every month", "every {count} months", rule.every)
+        case _:
+            return counted("every year", "every {count} years", rule.every)
 
 
 # -- finishing

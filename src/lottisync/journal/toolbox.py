@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from lottisync.journal.arguments import EDITED, INCOMPLETE, Call
 from lottisync.journal.task_action import TaskAction
-from lottisync.problem import Problem, Sentence
+from lottisync.problem import Problem, Sentence, counted
 from lottisync.review.action import Unreadable
 
 MAX_ARGUMENTS = 100_000
@@ -281,9 +281,13 @@ def _fault(kind: str, limits: Mapping[str, Any], message: str) -> Sentence:
         case "less_than_equal":
             return Sentence("it is at most {most}", most=limits["le"])
         case "string_too_short":
-            return Sentence("it has at least {least} characters", least=limits["min_length"])
+            return counted(
+                "it has at least {count} character", "it has at least {count} characters", limits["min_length"]
+            )
         case "string_too_long":
-            return Sentence("it has at most {most} characters", most=limits["max_length"])
+            return counted(
+                "it has at most {count} character", "it has at most {count} characters", limits["max_length"]
+            )
         case "literal_error":
             return Sentence("it is one of {values}", values=limits["expected"])
         case "value_error":

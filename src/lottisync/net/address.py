@@ -11,7 +11,7 @@ import ipaddress
 import re
 from typing import NamedTuple
 
-from lottisync.problem import Sentence
+from lottisync.problem import Invalid
 
 MAX_NAME = 253
 """Characters of a name in DNS."""
@@ -26,12 +26,8 @@ _ENCODED = re.compile(r"\A25.*[^0-9]")
 """An interface as a URL writes it: `%25eth0`."""
 
 
-class BadAddress(ValueError):
-    """A text is not an address; `sentence` says why."""
-
-    def __init__(self, sentence: Sentence) -> None:
-        super().__init__(sentence)
-        self.sentence = sentence
+class BadAddress(Invalid):
+    """A text is not an address."""
 
 
 class Address(NamedTuple):
@@ -63,17 +59,17 @@ def check_remote(address: Address) -> Address:
     """The address, if another machine can be reached there. Raises `BadAddress` for port 0 and for hosts that are not
     one machine."""
     if not address.port:
-        raise BadAddress(Sentence("a port is 1 to 65535; got {address}", address=address))
+        raise BadAddress("a port is 1 to 65535; got {address}", address=address)
     try:
         ip = ipaddress.ip_address(address.host.partition("%")[0])
     except ValueError:
         return address  # a name
     if ip.is_unspecified:
         raise BadAddress(
-            Sentence("{host} is not a machine: it means all addresses of the one that listens there", host=address.host)
+            "{host} is not a machine: it means all addresses of the one that listens there", host=address.host
         )
     if ip.is_multicast or ip == _BROADCAST:
-        raise BadAddress(Sentence("{host} is not one machine: it goes to many at once", host=address.host))
+        raise BadAddress("{host} is not one machine: it goes to many at once", host=address.host)
     return address
 
 
@@ -96,9 +92,7 @@ def parse(text: str, usual: int | None = None) -> Address:
     bracketed = host.startswith("[") and host.endswith("]")
     if not colon or not _PORT.match(port) or int(port) > 65535:
         raise BadAddress(
-            Sentence(
-                "an address is HOST:PORT, like 192.0.2.7:22067 or [2001:db8::7]:22067; got {text!r}", text=text[:80]
-            )
+            "an address is HOST:PORT, like 192.0.2.7:22067 or [2001:db8::7]:22067; got {text!r}", text=text[:80]
         )
     if ":" in host and not bracketed:
         raise _without_brackets(text)
@@ -118,14 +112,12 @@ def parse_host(host: str, *, bracketed: bool) -> str:
         try:
             return str(ipaddress.IPv4Address(host))
         except ValueError:
-            raise BadAddress(Sentence("{text!r} is not an IPv4 address", text=host[:80])) from None
+            raise BadAddress("{text!r} is not an IPv4 address", text=host[:80]) from None
     if ":" in host:
         raise _without_brackets(host)
     if len(host) > MAX_NAME or not _NAME.match(host):
         raise BadAddress(
-            Sentence(
-                "a host is an IP address or a name of letters, digits, dots and hyphens; got {text!r}", text=host[:80]
-            )
+            "a host is an IP address or a name of letters, digits, dots and hyphens; got {text!r}", text=host[:80]
         )
     return host.rstrip(".").lower()
 
@@ -141,9 +133,7 @@ def from_uri(uri: object) -> Address | None:
 
 
 def _without_brackets(text: str) -> BadAddress:
-    return BadAddress(
-        Sentence("an IPv6 address stands in brackets, like [2001:db8::7]:22067; got {text!r}", text=text[:80])
-    )
+    return BadAddress("an IPv6 address stands in brackets, like [2001:db8::7]:22067; got {text!r}", text=text[:80])
 
 
 def _ipv6(text: str) -> str:
@@ -151,15 +141,13 @@ def _ipv6(text: str) -> str:
     try:
         address = ipaddress.IPv6Address(bare)
     except ValueError:
-        raise BadAddress(Sentence("{text!r} is not an IPv6 address", text=text[:80])) from None
+        raise BadAddress("{text!r} is not an IPv6 address", text=text[:80]) from None
     if address.ipv4_mapped is not None and not percent:
         return str(address.ipv4_mapped)
     if _ENCODED.match(scope):
-        raise BadAddress(
-            Sentence("an interface stands behind a plain %, like [fe80::1%eth0]; got {text!r}", text=text[:80])
-        )
+        raise BadAddress("an interface stands behind a plain %, like [fe80::1%eth0]; got {text!r}", text=text[:80])
     if percent and not (address.is_link_local and _SCOPE.match(scope)):
         raise BadAddress(
-            Sentence("only a link-local address (fe80::...) has an interface behind %; got {text!r}", text=text[:80])
+            "only a link-local address (fe80::...) has an interface behind %; got {text!r}", text=text[:80]
         )
     return f"{address}%{scope}" if percent else str(address)

@@ -19,6 +19,8 @@ from collections.abc import Collection
 
 import zstandard
 
+from lottisync.problem import Invalid
+
 HEADER_BYTES = 4
 PLAIN = 0
 ZSTD = 1
@@ -37,7 +39,7 @@ MAX_FRAME = 1024 * 1024
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
-class BadFrame(ValueError):
+class BadFrame(Invalid):
     """A length, an encoding or a compressed body that no correct peer sends."""
 
 
@@ -83,10 +85,14 @@ def _unpacked(packed: bytes, limit: int, dictionary: bytes = b"") -> bytes:
         if claimed == zstandard.CONTENTSIZE_UNKNOWN:
             raise BadFrame("a compressed frame that does not say how much it holds")
         if claimed > limit:
-            raise BadFrame(f"a compressed frame would become {claimed} bytes; at most {limit} are taken")
+            raise BadFrame(
+                "a compressed frame would become {claimed} bytes; at most {limit} are taken",
+                claimed=claimed,
+                limit=limit,
+            )
         return zstandard.ZstdDecompressor(_prepared(dictionary)).decompress(packed, allow_extra_data=False)
     except zstandard.ZstdError as error:
-        raise BadFrame(f"a compressed frame cannot be unpacked: {error}") from None
+        raise BadFrame("a compressed frame cannot be unpacked: {error}", error=error) from None
 
 
 class FrameBuffer:
@@ -107,12 +113,14 @@ class FrameBuffer:
             return None
         length = int.from_bytes(self._held[:HEADER_BYTES], "big")
         if not 1 <= length <= self.limit:
-            raise BadFrame(f"a frame here has 1 to {self.limit} bytes; the peer announced {length}")
+            raise BadFrame(
+                "a frame here has 1 to {limit} bytes; the peer announced {length}", limit=self.limit, length=length
+            )
         if len(self._held) < HEADER_BYTES + length:
             return None
         encoding = self._held[HEADER_BYTES]
         if encoding not in self.encodings:
-            raise BadFrame(f"a frame in encoding {encoding}, which the two sides have not agreed on")
+            raise BadFrame("a frame in encoding {encoding}, which the two sides have not agreed on", encoding=encoding)
         body = bytes(self._held[HEADER_BYTES + 1 : HEADER_BYTES + length])
         del self._held[: HEADER_BYTES + length]
         if encoding != PLAIN:

@@ -17,6 +17,7 @@ from lottisync.causality.chain import VALUE_BYTES
 from lottisync.causality.hlc import MAX_MILLIS
 from lottisync.causality.vector_clock import MAX_COUNTER, Host
 from lottisync.entities.version import Version
+from lottisync.problem import Invalid
 from lottisync.protocol.framing import PLAIN
 
 PROTOCOL_VERSION = 1
@@ -290,7 +291,7 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[list[AnyMessage]] = msgspec.msgpack.Decoder(list[AnyMessage])
 
 
-class MalformedMessage(ValueError):
+class MalformedMessage(Invalid):
     """Bytes that are not messages; the one boundary that translates what a decoder may raise (SYNC-2)."""
 
 
@@ -304,7 +305,7 @@ def decode(body: bytes | memoryview) -> list[AnyMessage]:
     try:
         messages = _decoder.decode(body)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, OverflowError) as error:
-        raise MalformedMessage(f"not messages: {error}") from None
+        raise MalformedMessage("not messages: {error}", error=error) from None
     if not messages:
         raise MalformedMessage("a frame without a message")
     return messages

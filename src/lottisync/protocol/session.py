@@ -106,69 +106,93 @@ class _Direction:
         self.left = 0
         self.behind = False
 
-    def step(self, message: m.Message) -> str | None:
-        """Take one message; the text of what is wrong with it, or None."""
+    def step(self, message: m.Message) -> Sentence | None:
+        """Take one message; what is wrong with it, or None."""
         target = TRANSITIONS.get((self.state, type(message)))
         if target is None:
-            return f"a {type(message).__name__} cannot come in state {self.state}"
+            return Sentence("a {kind} cannot come in state {state}", kind=_kind(message), state=str(self.state))
         fault = self._in_order(message)
         if fault is not None:
             return fault
         if isinstance(message, m.Large):
             if self.credit == 0:
-                return f"a {type(message).__name__} came without credit"
+                return Sentence("a {kind} came without credit", kind=_kind(message))
             self.credit -= 1
         if isinstance(message, m.Hello):
             self.encodings |= set(message.encodings)
         self.state = target
         return None
 
-    def _in_order(self, message: m.Message) -> str | None:
+    def _in_order(self, message: m.Message) -> Sentence | None:
         """The numbers of a round; the order of its parts is the table's."""
         match message:
             case m.Begin():
                 if message.round <= self.round:
-                    return f"round {message.round} cannot follow round {self.round}"
+                    return Sentence("round {round} cannot follow round {last}", round=message.round, last=self.round)
                 self.round, self.frames, self.left = message.round, 0, message.count
                 self.behind = message.behind
             case m.Chain() | m.Batch() | m.Keys():
-                what = type(message).__name__
                 if (message.round, message.number) != (self.round, self.frames):
-                    expected = f"{self.frames} of round {self.round}"
-                    return f"{what} {message.number} of round {message.round} came in place of {expected}"
+                    return Sentence(
+                        "{kind} {number} of round {round} came in place of {due} of round {running}",
+                        kind=_kind(message),
+                        number=message.number,
+                        round=message.round,
+                        due=self.frames,
+                        running=self.round,
+                    )
                 self.frames += 1
                 return self._large(message)
             case m.End() | m.Abort() if message.round != self.round:
-                return f"the end of round {message.round} came in round {self.round}"
+                return Sentence(
+                    "the end of round {round} came in round {running}", round=message.round, running=self.round
+                )
             case m.End() if self.left:
-                return f"round {self.round} ended {self.left} versions early"
+                return Sentence("round {round} ended {left} versions early", round=self.round, left=self.left)
             case m.Mend() if len(message.versions) > m.MAX_BATCH:
-                return f"{len(message.versions)} versions at once; at most {m.MAX_BATCH} are taken"
+                return Sentence(
+                    "{many} versions at once; at most {limit} are taken", many=len(message.versions), limit=m.MAX_BATCH
+                )
             case _:
                 pass
         return None
 
-    def _large(self, message: m.Chain | m.Batch | m.Keys) -> str | None:
+    def _large(self, message: m.Chain | m.Batch | m.Keys) -> Sentence | None:
         match message:
             case m.Chain() if len(message.values) % VALUE_BYTES:
-                return f"a chain of {len(message.values)} bytes, where each value has {VALUE_BYTES}"
+                return Sentence(
+                    "a chain of {size} bytes, where each value has {each}", size=len(message.values), each=VALUE_BYTES
+                )
             case m.Batch() if not 1 <= len(message.versions) <= min(m.MAX_BATCH, self.left):
-                return f"a batch of {len(message.versions)} versions where at most {self.left} are left"
+                return Sentence(
+                    "a batch of {many} versions where at most {left} are left",
+                    many=len(message.versions),
+                    left=self.left,
+                )
             case m.Batch():
                 self.left -= len(message.versions)
             case m.Keys() if not self.behind or self.left or len(message.keys) % 8:
-                return "keys came where none are due"
+                return Sentence("keys came where none are due")
             case _:
                 pass
         return None
 
-    def grant(self, message: m.Message) -> str | None:
+    def grant(self, message: m.Message) -> Sentence | None:
         """Take what the *other* side says, for the credit in it; what is wrong with it, or None."""
         if isinstance(message, m.Credit):
             if self.credit + message.batches > m.MAX_CREDIT:
-                return f"a credit of {self.credit + message.batches} batches, where {m.MAX_CREDIT} are the most"
+                return Sentence(
+                    "a credit of {batches} batches, where {limit} are the most",
+                    batches=self.credit + message.batches,
+                    limit=m.MAX_CREDIT,
+                )
             self.credit += message.batches
         return None
+
+
+def _kind(message: m.Message) -> str:
+    """What the message is called, as in the specification: `Batch`."""
+    return type(message).__name__
 
 
 class Session:
@@ -250,9 +274,9 @@ class Session:
                 return None
             messages = m.decode(body)
         except BadFrame as error:
-            return [self._fault("bad-frame", str(error))]
+            return [self._fault("bad-frame", error.sentence)]
         except m.MalformedMessage as error:
-            return [self._fault("malformed", str(error))]
+            return [self._fault("malformed", error.sentence)]
         heard: list[m.AnyMessage] = []
         for message in messages:
             fault = self._theirs.step(message) or self._ours.grant(message)
@@ -276,12 +300,13 @@ class Session:
                 to_peer=_versions(hello.version, m.PROTOCOL_VERSION),
             )
         if self._expected is not None and hello.device.hex() != self._expected:
-            return self._fault("wrong-device", "the greeting names another device than the certificate")
+            return self._fault("wrong-device", Sentence("the greeting names another device than the certificate"))
         return hello
 
-    def _fault(self, code: str, reason: str, *, to_peer: str | None = None) -> m.Close:
-        """Close for this reason; a `Sentence` keeps its words here. `to_peer` is the same as the other side sees it."""
-        close = m.Close(code, reason if len(reason) <= m.MAX_TEXT else reason[: m.MAX_TEXT])
+    def _fault(self, code: str, reason: Sentence, *, to_peer: Sentence | None = None) -> m.Close:
+        """Close for this reason, which keeps its words here: over the wire goes the text. `to_peer` is the same as the
+        other side sees it."""
+        close = m.Close(code, reason if len(reason) <= m.MAX_TEXT else Sentence(reason[: m.MAX_TEXT]))
         if self.open:  # a side that has said Close says nothing more
             self.farewell = frame(m.encode(m.Close(code, (to_peer or reason)[: m.MAX_TEXT])))
         self.closed = close

@@ -160,5 +160,7 @@ def decode(body: bytes, kind: type[T]) -> T:
         return msgspec.msgpack.decode(body, type=kind)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, OverflowError) as error:
         raise BadMessage(
-            f"a member has sealed bytes that are not of the kind {kind.__name__.lower()}: {error}"
+            "a member has sealed bytes that are not of the kind {kind}: {error}",
+            kind=kind.__name__.lower(),
+            error=error,
         ) from None

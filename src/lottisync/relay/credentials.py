@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.store.instant import LAST
 
 MAX_BYTES = 64 * 1024
@@ -28,7 +28,7 @@ def form_of(file: Path, hint: str = "") -> str:
     except OSError as error:
         raise Problem(
             "relay-credentials", "the credentials of the relay cannot be read: {file}: {reason}",
-            hint=hint, file=file, reason=error.strerror or "it is not a file",
+            hint=hint, file=file, reason=error.strerror or Sentence("it is not a file"),
         ) from None  # fmt: skip
     if _CREDENTIALS.search(text):
         return "creds"

@@ -10,7 +10,7 @@ class PassedOver(NamedTuple):
     """A message was passed over."""
 
     name: Name
-    reason: str
+    reason: Sentence
 
 
 class WentBack(NamedTuple):

@@ -16,6 +16,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from lottisync.causality.vector_clock import MAX_COUNTER
+from lottisync.problem import Invalid
 
 VERSION = 1
 HEADER_BYTES = 114
@@ -36,7 +37,7 @@ _FORMAT = struct.Struct(">BB16s8sQ32s16s16s16s")
 assert _FORMAT.size == HEADER_BYTES
 
 
-class BadMessage(ValueError):
+class BadMessage(Invalid):
     """Bytes that no device of this person has put there, or that it has put somewhere else."""
 
 
@@ -104,14 +105,19 @@ def hash_of(header: Header, signature: bytes) -> bytes:
 def parts_of(data: bytes) -> Parts:
     """Take a message apart; nothing of it is believed yet. Raises `BadMessage`."""
     if not HEADER_BYTES + SIGNATURE_BYTES <= len(data) <= MAX_MESSAGE:
-        raise BadMessage(f"a message has {HEADER_BYTES + SIGNATURE_BYTES} to {MAX_MESSAGE} bytes; got {len(data)}")
+        raise BadMessage(
+            "a message has {least} to {limit} bytes; got {size}",
+            least=HEADER_BYTES + SIGNATURE_BYTES,
+            limit=MAX_MESSAGE,
+            size=len(data),
+        )
     version, kind, space, lane, number, *others = _FORMAT.unpack_from(data)
     if version != VERSION:
-        raise BadMessage(f"a message of version {version}; this device knows {VERSION}")
+        raise BadMessage("a message of version {version}; this device knows {own}", version=version, own=VERSION)
     if kind not in [*map(int, Kind)]:
-        raise BadMessage(f"there is no kind {kind} of message")
+        raise BadMessage("there is no kind {kind} of message", kind=kind)
     if not 1 <= number <= MAX_COUNTER:
-        raise BadMessage(f"a message is numbered from 1 to {MAX_COUNTER}; got {number}")
+        raise BadMessage("a message is numbered from 1 to {limit}; got {number}", limit=MAX_COUNTER, number=number)
     at = HEADER_BYTES + SIGNATURE_BYTES
     return Parts(Header(Kind(kind), space, lane, number, *others), data[HEADER_BYTES:at], data[at:])
 
@@ -120,4 +126,9 @@ def refuse_misplaced(header: Header, space: bytes, name: Name) -> None:
     """Raise `BadMessage` unless the message lies where it was put (RELAY-3)."""
     there = CHANNEL[header.kind], header.space, header.lane, header.number
     if there != (name.channel.partition(".")[0], space, name.lane, name.number):
-        raise BadMessage(f"{name.channel} {name.number} of lane {name.lane.hex()} was put there by the relay")
+        raise BadMessage(
+            "{channel} {number} of lane {lane} was put there by the relay",
+            channel=name.channel,
+            number=name.number,
+            lane=name.lane.hex(),
+        )

@@ -110,7 +110,7 @@ class EpochKeyring:
         learnt = self._circle.learn(records, now)
         new = [one for one in found.epochs if one.id not in self.epochs]
         if len(self.epochs) + len(new) > MAX_EPOCHS:
-            raise BadMessage(f"more than {MAX_EPOCHS} epochs")
+            raise BadMessage("more than {limit} epochs", limit=MAX_EPOCHS)
         self._keep(new, now)
         if signer is not None and found.epochs:
             name = Name(parts.header.lane, "keys", parts.header.number)
@@ -129,7 +129,7 @@ class EpochKeyring:
             except BadMessage:
                 continue
             if len(key) != KEY_BYTES:
-                raise BadMessage(f"a key has {KEY_BYTES} bytes; got {len(key)}")
+                raise BadMessage("a key has {limit} bytes; got {size}", limit=KEY_BYTES, size=len(key))
             body = unsealed_once(key, wrap_context(*context), message.keyring)
             return content.decode(body, content.Keyring), len(message.wraps)
         return content.Keyring([], []), 0

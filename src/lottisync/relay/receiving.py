@@ -8,7 +8,6 @@ waits in the relay."""
 from collections.abc import Iterable, Iterator, Set
 
 from lottisync.device.device import Device
-from lottisync.problem import Problem
 from lottisync.relay import content
 from lottisync.relay.board import Board, BoardEntry
 from lottisync.relay.circle import MOST_LANES, Circle
@@ -131,7 +130,7 @@ class RelayReader:
             refuse_misplaced(parts.header, self._space, name)
             self._read(name, parts, data, now)
         except (BadMessage, Unacceptable) as error:
-            self.events.append(PassedOver(name, error.sentence if isinstance(error, Problem) else str(error)))
+            self.events.append(PassedOver(name, error.sentence))
             self.unusable.add(name)
             self._give_up(name)
 

@@ -73,7 +73,7 @@ def _opened(cipher: ChaCha20Poly1305, ciphertext: bytes, associated: bytes) -> b
     try:
         body = frames.next_body()
     except BadFrame as error:
-        raise BadMessage(f"what a member has sealed cannot be read: {error}") from None
+        raise BadMessage("what a member has sealed cannot be read: {error}", error=error) from None
     if body is None:
         raise BadMessage("what a member has sealed ends in the middle")
     return body

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Collection, Set
 
+from lottisync.problem import Sentence
 from lottisync.relay import content
 from lottisync.relay.board import Board, BoardEntry
 from lottisync.relay.header import BadMessage, Kind, Name, Parts
@@ -10,7 +11,7 @@ from lottisync.relay.intake import Intake
 from lottisync.relay.locked import Locked
 from lottisync.relay.taking import Taking
 
-NOT_THE_FRAME = "a frame is not the one that its snapshot names"
+NOT_THE_FRAME = Sentence("a frame is not the one that its snapshot names")
 
 
 class _Frames:

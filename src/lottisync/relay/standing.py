@@ -4,7 +4,7 @@
 import msgspec
 
 from lottisync.device.device import Device
-from lottisync.problem import Sentence
+from lottisync.problem import Sentence, counted
 from lottisync.relay.circle import Circle
 from lottisync.relay.states import States
 from lottisync.store.instant import iso, to_the_minute
@@ -53,14 +53,11 @@ class Standing(msgspec.Struct, frozen=True, rename="camel"):
         return Sentence("{name} had not all changes of this device when it spoke last, at {at}", name=self.name, at=at)
 
     def _lacking(self, at: str) -> Sentence:
-        if self.lacking == 1:
-            return Sentence(
-                "{name} has said 1 change that the relay does not hold; last heard at {at}", name=self.name, at=at
-            )
-        return Sentence(
+        return counted(
+            "{name} has said 1 change that the relay does not hold; last heard at {at}",
             "{name} has said {count} changes that the relay does not hold; last heard at {at}",
+            self.lacking,
             name=self.name,
-            count=self.lacking,
             at=at,
         )
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Clock
 from lottisync.device.membership import Strangers
+from lottisync.problem import Sentence
 from lottisync.protocol import message as m
 from lottisync.relay.content import Head, Part
 from lottisync.store import chain, fork
@@ -25,20 +26,20 @@ def knowledge_of(head: Head) -> Clock:
     return vector_clock.merge(head.rest, head.knowledge)
 
 
-def obstacle(head: Head, own: LocalState) -> str | None:
+def obstacle(head: Head, own: LocalState) -> Sentence | None:
     """Why a store cannot take a segment now; None if it can. More fork nodes than are known here are no obstacle: the
     store splits first."""
     if own.nodes - set(head.nodes):
-        return "it was recorded before a copy was found; its device will say it again"
+        return Sentence("it was recorded before a copy was found; its device will say it again")
     for host in head.knowledge:
         if own.knowledge.get(host, 0) < head.base.get(host, 0):
-            return f"what host {host} wrote before it is missing"
+            return Sentence("what host {host} wrote before it is missing", host=host)
     for host, counter in head.base.items():
         log = own.logs.get(host)
         if log is None or log.end.end < counter:
-            return f"the chain of host {host} before it is missing"
+            return Sentence("the chain of host {host} before it is missing", host=host)
     if not (head.whole or vector_clock.covers(own.knowledge, head.forgotten)):
-        return "its sender has forgotten what this device has not seen"
+        return Sentence("its sender has forgotten what this device has not seen")
     return None
 
 
@@ -71,7 +72,7 @@ class _RecordedGrounds:
         self.theirs: RemoteState | None = RemoteState(dict(head.rest), set(), {}, {})
         self._head = head
 
-    def outdated(self, own: LocalState) -> str | None:
+    def outdated(self, own: LocalState) -> Sentence | None:
         return obstacle(self._head, own)
 
 
@@ -110,7 +111,13 @@ class Taking:
         """All of it is here: adopt what it knows."""
         self._incoming.stands(tx)
         if self._incoming.arrived != self.head.count:
-            raise Outdated(f"{self._incoming.arrived} versions came, and {self.head.count} were announced")
+            raise Outdated(
+                Sentence(
+                    "{arrived} versions came, and {announced} were announced",
+                    arrived=self._incoming.arrived,
+                    announced=self.head.count,
+                )
+            )
         self._incoming.end(tx)
 
 

@@ -52,6 +52,6 @@ def take_back(
     for item in reversed(act.about):
         outcome = verdicts.undo(item, now)
         if outcome.result not in ("undone", "already"):
-            reason = outcome.message or "it was changed since"
+            reason = outcome.message or Sentence("it was changed since")
             raise Problem("changed-since", "a verdict was not taken back: {reason}", hint="review", reason=reason)
     return acts.note_elsewhere(journal, now, origin, acts.said_of_undo(act), act.about, act.n)

@@ -104,7 +104,13 @@ def own_columns(
     if described.link:
         from_id, to_id = _text(value(FROM_ID)), _text(value(TO_ID))
         if entity_id != link_id(type_name, from_id, to_id):
-            raise BadVersion(f"{entity_id} is not the id of a {type_name} from {from_id!r} to {to_id!r}")
+            raise BadVersion(
+                "{entity} is not the id of a {type} from {start!r} to {end!r}",
+                entity=entity_id,
+                type=type_name,
+                start=from_id,
+                end=to_id,
+            )
         return from_id, to_id
     owner = (_text(value(described.owner)) if described.owner else "") or entity_id
     return owner, (_text(value(described.subtype)) or None) if described.subtype else None

@@ -22,6 +22,7 @@ from lottisync.causality import vector_clock
 from lottisync.entities import version
 from lottisync.entities.entity import DELETED_AT
 from lottisync.entities.version import BadVersion, Version
+from lottisync.problem import Invalid
 from lottisync.store import quarantine, tables
 from lottisync.store.forgetting import entity_key
 from lottisync.store.quarantine import QuarantinedVersion
@@ -57,16 +58,21 @@ class Subtree(NamedTuple):
 
 
 def checked(node: Subtree) -> Subtree:
-    """A node as it came from a peer; `ValueError` if its form is wrong."""
+    """A node as it came from a peer; `Invalid` if its form is wrong."""
     prefix, children, items = node
     if len(prefix) > DEPTH or any(digit >= FAN for digit in prefix):
-        raise ValueError(f"a prefix has at most {DEPTH} digits below {FAN}; got {prefix[:40].hex()}")
+        raise Invalid(
+            "a prefix has at most {depth} digits below {fan}; got {prefix}",
+            depth=DEPTH,
+            fan=FAN,
+            prefix=prefix[:40].hex(),
+        )
     if (children is None) == (items is None):
-        raise ValueError("a node has either fingerprints or entities")
+        raise Invalid("a node has either fingerprints or entities")
     if children is not None and (len(prefix) == DEPTH or [len(child) for child in children] != [BYTES] * FAN):
-        raise ValueError(f"a node above the lowest has {FAN} fingerprints of {BYTES} bytes each")
+        raise Invalid("a node above the lowest has {fan} fingerprints of {size} bytes each", fan=FAN, size=BYTES)
     if any(len(start) != HASH_BYTES for _, start in items or ()):
-        raise ValueError(f"an entity is named with {HASH_BYTES} bytes of its hash")
+        raise Invalid("an entity is named with {size} bytes of its hash", size=HASH_BYTES)
     return node
 
 

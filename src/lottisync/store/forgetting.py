@@ -20,6 +20,7 @@ from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import canonical, version
 from lottisync.entities.entity import is_clean_tombstone
 from lottisync.entities.version import Damaged
+from lottisync.problem import Invalid
 from lottisync.store import damage, tables
 from lottisync.store.instant import iso
 from lottisync.store.merge import Merge
@@ -193,16 +194,16 @@ def keys(reader: Reader) -> bytes:
 
 
 class KeySet:
-    """What a sender holds: `entity_id in keys`. Raises `ValueError` for bytes that are not what `keys` gives."""
+    """What a sender holds: `entity_id in keys`. Raises `Invalid` for bytes that are not what `keys` gives."""
 
     def __init__(self, data: bytes) -> None:
         if len(data) % KEY_BYTES:
-            raise ValueError(f"keys of entities have {KEY_BYTES} bytes each; got {len(data)} bytes")
+            raise Invalid("keys of entities have {limit} bytes each; got {size} bytes", limit=KEY_BYTES, size=len(data))
         self._keys = array("Q")
         self._keys.frombytes(data)
         _big_endian(self._keys)
         if any(a >= b for a, b in zip(self._keys, self._keys[1:], strict=False)):
-            raise ValueError("keys of entities come in ascending order, each once")
+            raise Invalid("keys of entities come in ascending order, each once")
 
     def __contains__(self, entity_id: str) -> bool:
         key = int.from_bytes(entity_key(entity_id), "big")
@@ -263,7 +264,7 @@ def _stored_ids(reader: Reader) -> Iterator[str]:
             row = Row(n, tables.raw_version(held, *parts), stored_hash, bool(clean))
             own = None if row.is_sound else damage.under_own_id(row, held, ())
             if own is None and not damage.is_text(held):
-                raise Damaged(row.version.id, ValueError("its id is not UTF-8"))
+                raise Damaged(row.version.id, Invalid("its id is not UTF-8"))
             yield (own or row.version).id
     yield from (kept.version.id for kept in reader.quarantined())
 

@@ -12,6 +12,7 @@ from lottisync.entities import canonical, version
 from lottisync.entities.entity import DELETED_AT, Entity, as_deletion
 from lottisync.entities.registers import Registers, Write, ordered
 from lottisync.entities.version import BadVersion, Version
+from lottisync.problem import Invalid
 from lottisync.store import damage, mending, notice
 from lottisync.store.chain import log_of, nodes, value_at
 from lottisync.store.merge import Merge
@@ -91,7 +92,7 @@ def split(tx: Merge, found: Iterable[bytes]) -> bool:
     new = frozenset(found) - nodes(tx)
     for node in new:
         if len(node) != VALUE_BYTES:
-            raise ValueError(f"a fork node has {VALUE_BYTES} bytes; got {len(node)}")
+            raise Invalid("a fork node has {limit} bytes; got {size}", limit=VALUE_BYTES, size=len(node))
         tx.execute("insert into forks values (?)", (node,))
     here = positions(tx, new)
     for host, counters in here.items():

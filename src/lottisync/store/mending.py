@@ -18,7 +18,7 @@ from lottisync.entities.entity import Entity, has_conflict, join
 from lottisync.entities.registers import Registers, Write, ordered
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Damaged, Version
-from lottisync.problem import Problem
+from lottisync.problem import Invalid, Problem
 from lottisync.store import chain, damage, tables
 from lottisync.store.columns import DerivedColumns, columns_between, columns_of, fits
 from lottisync.store.merge import Merge
@@ -67,7 +67,7 @@ def mend(tx: Merge, versions: Iterable[tuple[Version, Entity]]) -> int:
                 tx.replace(after, before=before)
                 mended += 1
         except BadVersion as error:
-            tx.quarantine(incoming, str(error))
+            tx.quarantine(incoming, error.sentence)
     if mended:
         tx.recount()
     return mended
@@ -97,7 +97,9 @@ def _over_sound(ours: Entity | None, theirs: Entity) -> Entity | None:
     if ours.clock == theirs.clock:
         return _united(ours, theirs)
     if ours.type != theirs.type:
-        raise BadVersion(f"{ours.id} is a {ours.type} here, and came as a {theirs.type}")
+        raise BadVersion(
+            "{entity} is a {here} here, and came as a {there}", entity=ours.id, here=ours.type, there=theirs.type
+        )
     return join(_settled(ours, theirs), _settled(theirs, ours))
 
 
@@ -180,7 +182,7 @@ def accept(tx: Transaction, entity_id: str) -> Dot:
     except BadVersion as error:
         raise Damaged(entity_id, error) from None
     if entity is None:
-        raise Damaged(entity_id, ValueError("it holds a write that no device is known to have made"))
+        raise Damaged(entity_id, Invalid("it holds a write that no device is known to have made"))
     seen = vector_clock.merge(entity.clock, damage.indexed_clock(tx, row.n))
     try:
         tx.replace(msgspec.structs.replace(entity, clock=seen))
@@ -328,4 +330,9 @@ def _clock_of(made: Version) -> Clock:
 def _refuse_large(after: Entity) -> None:
     size = version.close(after).size()
     if size > version.MAX_VERSION:
-        raise BadVersion(f"{after.id} mended would have {size} bytes; at most {version.MAX_VERSION} are taken")
+        raise BadVersion(
+            "{entity} mended would have {size} bytes; at most {limit} are taken",
+            entity=after.id,
+            size=size,
+            limit=version.MAX_VERSION,
+        )

@@ -23,6 +23,7 @@ from lottisync.entities.registers import Stamp
 from lottisync.entities.revival import revived
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import BadVersion, Damaged, Version
+from lottisync.problem import Sentence
 from lottisync.store import notice, quarantine
 from lottisync.store.batch import Batches, NewRows, PendingEdit
 from lottisync.store.columns import own_columns
@@ -118,7 +119,7 @@ class Merge(Batches):
             joined, changes = self._joined(before, entity)
             closed = incoming if joined is entity else _refuse_over_limit(version.close(joined))
         except BadVersion as error:
-            self.quarantine(incoming, str(error))
+            self.quarantine(incoming, error.sentence)
             return False
         except (EqualDots, Damaged):
             if clashes is None:
@@ -158,7 +159,12 @@ class Merge(Batches):
         if present is None:
             return entity, set()
         if present.type != entity.type:
-            raise BadVersion(f"{entity.id} is a {present.type} here, and came as a {entity.type}")
+            raise BadVersion(
+                "{entity} is a {here} here, and came as a {there}",
+                entity=entity.id,
+                here=present.type,
+                there=entity.type,
+            )
         changes = entity.registers.differing(present.registers)
         if succeeds(entity, present, changes):
             return entity, changes
@@ -171,7 +177,7 @@ class Merge(Batches):
         if described is not None and described.link:
             own_columns(described, entity.id, entity.type, entity.value)
 
-    def quarantine(self, incoming: Version, reason: str) -> None:
+    def quarantine(self, incoming: Version, reason: Sentence) -> None:
         """Keep a version that cannot be taken as the bytes that came, unless what is here has seen it already.
         Raises `BadVersion` if not even its id and its clock can be read."""
         clock = version.clock_of(incoming)
@@ -243,7 +249,7 @@ class Merge(Batches):
             except BadVersion as error:  # another of its siblings wins now, and does not fit
                 for table in (self._entities, self._links):
                     self._execute(f"delete from {table} where n = ?", (row.n,))
-                self._keep_raw(row.n, changed, str(error))
+                self._keep_raw(row.n, changed, error.sentence)
         self._sum = rest + self._weight_of(self._row(entity_id), self._quarantined.of(entity_id))
         self.changed = True
 
@@ -251,7 +257,7 @@ class Merge(Batches):
         """What an entity adds to the digest."""
         return (self._weight(row) if row else 0) + sum(kept.weight for kept in all_kept)
 
-    def _keep_raw(self, n: int, made: Version, reason: str) -> None:
+    def _keep_raw(self, n: int, made: Version, reason: Sentence) -> None:
         self._quarantined.put(
             QuarantinedVersion(n, made, clock := version.clock_of(made), made.hash(), quarantine.counts(made), reason)
         )
@@ -308,5 +314,10 @@ def _passes(clock: Clock, other: Clock) -> bool:
 
 def _refuse_over_limit(made: Version) -> Version:
     if made.size() > version.MAX_VERSION:
-        raise BadVersion(f"{made.id} joined would have {made.size()} bytes; at most {version.MAX_VERSION} are taken")
+        raise BadVersion(
+            "{entity} joined would have {size} bytes; at most {limit} are taken",
+            entity=made.id,
+            size=made.size(),
+            limit=version.MAX_VERSION,
+        )
     return made

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 from lottisync.causality.chain import VALUE_BYTES, ChainPart, LogEnd, branch_name, genesis
 from lottisync.causality.vector_clock import MAX_COUNTER
+from lottisync.problem import Invalid
 from lottisync.store import chain
 from lottisync.store.merge import Merge
 
 
-class BadChain(ValueError):
+class BadChain(Invalid):
     """A part of a chain that cannot be what it says it is; nothing was stored."""
 
 
@@ -52,26 +53,47 @@ def extend(tx: Merge, part: ChainPart) -> bytes | None:
 def _refuse_malformed(part: ChainPart) -> None:
     if len(part.before) != VALUE_BYTES or not part.values or len(part.values) % VALUE_BYTES:
         raise BadChain(
-            f"a chain value has {VALUE_BYTES} bytes; got {len(part.before)} and {len(part.values)} of {part.host!r}"
+            "a chain value has {limit} bytes; got {before} and {values} of {host!r}",
+            limit=VALUE_BYTES,
+            before=len(part.before),
+            values=len(part.values),
+            host=part.host,
         )
     if not (part.first >= 1 and part.end <= MAX_COUNTER):
-        raise BadChain(f"chain values of {part.host} are from 1 to {MAX_COUNTER}; got {part.first} to {part.end}")
+        raise BadChain(
+            "chain values of {host} are from 1 to {limit}; got {first} to {end}",
+            host=part.host,
+            limit=MAX_COUNTER,
+            first=part.first,
+            end=part.end,
+        )
 
 
 def _parts_from(tx: Merge, log: chain.HostLog, part: ChainPart) -> bytes | None:
     """Where a part leaves the log that is here; None if it does not."""
     if part.first > log.end.end + 1:
-        raise Gap(f"the chain of {part.host} begins at {part.first}, and the one here ends at {log.end.end}")
+        raise Gap(
+            "the chain of {host} begins at {first}, and the one here ends at {end}",
+            host=part.host,
+            first=part.first,
+            end=log.end.end,
+        )
     if part.parent != log.parent:
         log = _with_parent(tx, log, part)
     if part.first < log.end.first or part.parent != log.parent:
         raise BadChain(
-            f"the chain of {part.host} begins at {part.first} behind {part.parent!r}, "
-            f"and the one here at {log.end.first} behind {log.parent!r}"
+            "the chain of {host} begins at {first} behind {parent!r}, and the one here at {begun} behind {other!r}",
+            host=part.host,
+            first=part.first,
+            parent=part.parent,
+            begun=log.end.first,
+            other=log.parent,
         )
     last = chain.value_in(tx, part.host, log, part.first - 1)
     if last != part.before:
-        raise BadChain(f"the log of {part.host} is another one already ahead of {part.first}; greet again")
+        raise BadChain(
+            "the log of {host} is another one already ahead of {first}; greet again", host=part.host, first=part.first
+        )
     new = part.first > log.end.end
     held = b"" if new else chain.values_from(tx, log.number, part.first, len(part.values) // VALUE_BYTES)
     for ours, theirs in zip(_each(held), _each(part.values), strict=False):
@@ -96,19 +118,33 @@ def _begins_badly(tx: Merge, part: ChainPart, known: frozenset[bytes]) -> bytes 
     """The node that stands in the way of a log that is new here; None if none does."""
     if not part.parent:
         if part.first != 1:
-            raise Gap(f"the chain of {part.host} begins at {part.first}, and nothing of it is here")
+            raise Gap(
+                "the chain of {host} begins at {first}, and nothing of it is here", host=part.host, first=part.first
+            )
         if part.before != genesis(part.host):
-            raise BadChain(f"the chain of {part.host} does not begin with its genesis")
+            raise BadChain("the chain of {host} does not begin with its genesis", host=part.host)
         return part.before if part.before in known else None
     if part.host != branch_name(part.values[:VALUE_BYTES]):
-        raise Gap(f"the branch {part.host} does not begin at {part.first}, and nothing of it is here")
+        raise Gap(
+            "the branch {host} does not begin at {first}, and nothing of it is here", host=part.host, first=part.first
+        )
     behind = chain.value_at(tx, part.parent, part.first - 1)
     if behind is None and part.first == 1:  # a host that is a node from the start, and of which nothing else is here
         behind = genesis(part.parent)
     if behind is None:
-        raise Gap(f"the branch {part.host} begins at {part.first}, and the log of {part.parent} ends before")
+        raise Gap(
+            "the branch {host} begins at {first}, and the log of {parent} ends before",
+            host=part.host,
+            first=part.first,
+            parent=part.parent,
+        )
     if behind != part.before:
-        raise BadChain(f"the branch {part.host} does not begin where {part.parent} is at {part.first - 1}")
+        raise BadChain(
+            "the branch {host} does not begin where {parent} is at {counter}",
+            host=part.host,
+            parent=part.parent,
+            counter=part.first - 1,
+        )
     return None if behind in known else behind
 
 

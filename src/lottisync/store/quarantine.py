@@ -12,6 +12,8 @@ from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities import version
 from lottisync.entities.version import BadVersion, Version
+from lottisync.problem import Sentence
+from lottisync.wording import column, of_column
 
 TABLE = """create table quarantine (n integer primary key, id text not null, type text not null, clock blob not null,
         stamps blob not null, document blob not null, hash blob not null, counted integer not null,
@@ -21,6 +23,7 @@ VERSION_COLUMNS = "id, type, clock, stamps, document"
 RAW_COLUMNS = "cast(id as blob), cast(type as blob), clock, stamps, document"
 """The same as bytes, for `tables.raw_version`."""
 MAX_REASON = 300
+"""Characters of a reason. One whose words are more than that is kept as English text, and cut off."""
 
 
 class QuarantinedVersion(NamedTuple):
@@ -31,7 +34,7 @@ class QuarantinedVersion(NamedTuple):
     clock: Clock
     hash: bytes
     counted: bool
-    reason: str
+    reason: Sentence
 
     @property
     def weight(self) -> int:
@@ -84,7 +87,7 @@ class Quarantine:
                 kept.version.document,
                 kept.hash,
                 kept.counted,
-                kept.reason[:MAX_REASON],
+                _stored(kept.reason),
             ),
         )
         self.empty = False
@@ -102,9 +105,16 @@ def read(connection: apsw.Connection, where: str = "", bindings: tuple[Any, ...]
     columns = f"n, {VERSION_COLUMNS}, hash, counted, reason"
     rows: list[Any] = connection.execute(f"select {columns} from quarantine {where} order by n", bindings).fetchall()
     return [
-        QuarantinedVersion(n, made := Version(*parts), clock_or_none(made), stored_hash, bool(counted), reason)
+        QuarantinedVersion(
+            n, made := Version(*parts), clock_or_none(made), stored_hash, bool(counted), of_column(reason)
+        )
         for n, *parts, stored_hash, counted, reason in rows
     ]
+
+
+def _stored(reason: Sentence) -> str:
+    words = column(reason)
+    return words if len(words) <= MAX_REASON else reason[:MAX_REASON]
 
 
 def clock_or_none(made: Version) -> Clock:

@@ -14,7 +14,7 @@ from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
 from lottisync.entities.version import Damaged, Version
 from lottisync.entities.view import Kind, T, view_stored, views_stored
-from lottisync.problem import Fault
+from lottisync.problem import Fault, Invalid
 from lottisync.store import known_hosts, quarantine, tables
 from lottisync.store.known_hosts import KnownHosts, Latest, OwnHost
 from lottisync.store.quarantine import QuarantinedVersion
@@ -44,7 +44,7 @@ class Row(NamedTuple):
         """The entity, to be joined or written to. Raises `Damaged` if the row's bytes do not have the hash that was
         stored with them (MEND-24): after a join, nobody could see what the disk has changed."""
         if not self.is_sound:
-            raise Damaged(self.version.id, ValueError("its content does not have the hash that was stored with it"))
+            raise Damaged(self.version.id, Invalid("its content does not have the hash that was stored with it"))
         return version.open_stored(self.version)
 
 

@@ -20,6 +20,7 @@ import msgspec
 from lottisync.causality import vector_clock
 from lottisync.causality.knowledge import Knowledge
 from lottisync.causality.vector_clock import Clock, Host
+from lottisync.problem import Sentence
 from lottisync.protocol import message as m
 from lottisync.store import chain, fork
 from lottisync.store.known_hosts import KnownHosts, ReadPoint
@@ -152,20 +153,20 @@ class Agreement:
         """Beyond what we said, the other may now count on this."""
         self.claimed = vector_clock.grown(self.claimed, knowledge)
 
-    def disagreement(self, nodes: Collection[bytes]) -> str | None:
+    def disagreement(self, nodes: Collection[bytes]) -> Sentence | None:
         """Why the two have not agreed on what they have of the store, whose fork nodes are these; None if they have."""
         if self.said is None or self.theirs is None:
-            return "the two have not agreed on what they have"
+            return Sentence("the two have not agreed on what they have")
         if set(self.said.nodes) != nodes:
-            return "this device has heard of another copy meanwhile"
+            return Sentence("this device has heard of another copy meanwhile")
         return None
 
-    def outdated(self, own: LocalState) -> str | None:
+    def outdated(self, own: LocalState) -> Sentence | None:
         """Why the other may not count any more on what was said; None if it may."""
         if (why := self.disagreement(own.nodes)) is not None:
             return why
         if not self._upholds(own):
-            return "this device was restored meanwhile: its knowledge has gone back"
+            return Sentence("this device was restored meanwhile: its knowledge has gone back")
         return None
 
     def _upholds(self, own: LocalState) -> bool:

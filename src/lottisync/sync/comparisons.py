@@ -149,7 +149,7 @@ class Comparisons:
             try:
                 self.due += comparison.mend(mend, now)
             except BadVersion as error:
-                raise Unacceptable("bad-entity", str(error)) from None
+                raise Unacceptable.of(error) from None
 
     def _refuse(self, name: str) -> None:
         """The peer has cost enough for this hour. It gets an answer that says so, and the session goes on (MEND-27,

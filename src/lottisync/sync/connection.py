@@ -27,6 +27,7 @@ from typing import TypeVar
 import anyio
 from anyio.abc import ByteStream
 
+from lottisync.problem import Sentence
 from lottisync.protocol import message as m
 from lottisync.store.reader import ChangeToken
 from lottisync.sync.conversation import Conversation
@@ -236,7 +237,9 @@ class Connection:
             if not (self._sender or self._owing) or (self._receiver.busy and not self._crowded):
                 self._moved = now
             if now - self._moved >= STUCK_SECONDS * 1000:
-                self.close("stuck", f"nothing that was waited for has come for {STUCK_SECONDS} s")
+                self.close(
+                    "stuck", Sentence("nothing that was waited for has come for {seconds} s", seconds=STUCK_SECONDS)
+                )
             silent = self.conversation.silent
             events = self.conversation.tick(self._clock(), now)
             self._flush()

@@ -41,7 +41,7 @@ from collections import deque
 from collections.abc import Container, Mapping, Sequence
 
 from lottisync.device.device import Device
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.protocol import message as m
 from lottisync.protocol.session import Session
 from lottisync.store.reader import ChangeToken
@@ -151,11 +151,13 @@ class Conversation:
             self._due = True
         return self.events()
 
-    def close(self, code: str, reason: str) -> None:
-        """Say the last word. The first one counts; nothing more is taken or said."""
+    def close(self, code: str, reason: str, *, to_peer: str | None = None) -> None:
+        """Say the last word. The first one counts; nothing more is taken or said. A `Sentence` keeps its words here.
+        Over the wire goes its text, or what is said `to_peer` in its place."""
         if self.open:
-            self._ended = m.Close(code, reason[: m.MAX_TEXT])
-            self.queued.append([self._ended])
+            said = (to_peer or reason)[: m.MAX_TEXT]
+            self._ended = m.Close(code, reason if isinstance(reason, Sentence) else said)
+            self.queued.append([m.Close(code, said)])
 
     def release(self) -> None:
         """Release what the conversation holds of the stores, and store the peer's announcements. The last call."""
@@ -207,9 +209,9 @@ class Conversation:
         try:
             answer = self._exchange.carry_out(group, now)
         except Unacceptable as fault:
-            self._give_up(Refused(fault), fault.code, fault.message)
+            self._give_up(Refused(fault), fault.code, fault.sentence)
         except Problem as problem:
-            self._give_up(Failed(problem), "failed", f"the device cannot go on ({problem.code})")
+            self._fail(problem)
         else:
             self._say(*answer)
             if any(isinstance(message, NEWS) for message in group):
@@ -227,7 +229,7 @@ class Conversation:
             if not self.queued:
                 self._say(*self._exchange.more(self._session.credit))
         except Problem as problem:
-            self._give_up(Failed(problem), "failed", f"the device cannot go on ({problem.code})")
+            self._fail(problem)
         return bool(self.queued)
 
     def pass_on(self, now: int) -> None:
@@ -334,9 +336,14 @@ class Conversation:
         if messages and self.open:
             self.queued.append(list(messages))
 
-    def _give_up(self, event: Event, code: str, reason: str) -> None:
+    def _give_up(self, event: Event, code: str, reason: Sentence, to_peer: str | None = None) -> None:
         self._exchange.events.append(event)
-        self.close(code, reason)
+        self.close(code, reason, to_peer=to_peer)
+
+    def _fail(self, problem: Problem) -> None:
+        """A store here cannot go on; the peer hears the code alone."""
+        reason = Sentence("this device cannot go on: {problem}", problem=problem)
+        self._give_up(Failed(problem), "failed", reason, f"the device cannot go on ({problem.code})")
 
     def _take(self, message: m.AnyMessage) -> None:
         """What is not for the stores."""

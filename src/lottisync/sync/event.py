@@ -6,7 +6,7 @@ Events are data: a driver looks at those that it has to act on, and shows people
 from typing import NamedTuple
 
 from lottisync.causality.vector_clock import Host
-from lottisync.problem import Problem, Sentence
+from lottisync.problem import Problem, Sentence, counted
 from lottisync.sync.peer import not_shared
 from lottisync.sync.refusal import Kind
 
@@ -70,7 +70,7 @@ class Quarantined(NamedTuple):
     """A version that cannot be taken was kept as it came."""
 
     store: str
-    reason: str
+    reason: Sentence
 
 
 class Repaired(NamedTuple):
@@ -149,14 +149,11 @@ def words(event: Event, peer: str) -> tuple[str, str] | None:
             return "mended", Sentence(
                 "{store}: {entity} had been changed behind its store's back, and was mended", store=store, entity=entity
             )
-        case Mended(store, 1):
-            return "mended", Sentence(
-                "mended 1 entity of {store}: damaged here, or not as on {peer}", store=store, peer=peer
-            )
         case Mended(store, count):
-            return "mended", Sentence(
+            return "mended", counted(
+                "mended 1 entity of {store}: damaged here, or not as on {peer}",
                 "mended {count:,} entities of {store}: damaged here, or not as on {peer}",
-                count=count,
+                count,
                 store=store,
                 peer=peer,
             )

@@ -12,7 +12,7 @@ it. Otherwise only R has it, and R writes it again, over what was forgotten (doc
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from lottisync.causality import vector_clock
 from lottisync.causality.chain import ChainPart
@@ -23,7 +23,7 @@ from lottisync.entities import batch, version
 from lottisync.entities.batch import Plain
 from lottisync.entities.entity import Entity
 from lottisync.entities.version import BadVersion, Version
-from lottisync.problem import Problem
+from lottisync.problem import Invalid, Problem, Sentence
 from lottisync.protocol import message as m
 from lottisync.store import chain, forgetting, fork, lookups, mending
 from lottisync.store.merge import Merge
@@ -47,15 +47,25 @@ class Grounds(Protocol):
     @property
     def theirs(self) -> RemoteState | None: ...
 
-    def outdated(self, own: LocalState) -> str | None: ...
+    def outdated(self, own: LocalState) -> Sentence | None: ...
 
 
 class Outdated(Exception):
-    """The round cannot be taken: it was computed from a state that this store does not have any more, or not yet."""
+    """The round cannot be taken: it was computed from a state that this store does not have any more, or not
+    yet. `sentence` says what has changed."""
+
+    def __init__(self, sentence: Sentence) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
 
 
 class Unacceptable(Problem):
     """The peer sent what it may not. It ends the session."""
+
+    @classmethod
+    def of(cls, error: ValueError) -> Self:
+        """What came is not an entity, or not what is said of one; `error` says why."""
+        return cls("bad-entity", "{error}", error=error.sentence if isinstance(error, Invalid) else error)
 
 
 class Anomalies(NamedTuple):
@@ -95,7 +105,7 @@ class Incoming:
         reason = self._grounds.outdated(own)
         seen = self._has_seen_what_is_forgotten(own.forgotten)
         if reason is None and not seen and not self.begin.behind and self._grounds.repeatable:
-            reason = "this device has forgotten what the sender has not seen"
+            reason = Sentence("this device has forgotten what the sender has not seen")
         if reason is not None:
             raise Outdated(reason)
         self._over = None if seen else own.forgotten
@@ -109,7 +119,7 @@ class Incoming:
         try:
             node = extend(tx, part)
         except BadChain as error:
-            raise Outdated(str(error)) from None
+            raise Outdated(error.sentence) from None
         if node is not None:
             fork.split(tx, [node])
             return node
@@ -142,7 +152,7 @@ class Incoming:
             for incoming, reason in bad:
                 tx.quarantine(incoming, reason)
         except (BadVersion, ValueError) as error:
-            raise Unacceptable("bad-entity", str(error)) from None
+            raise Unacceptable.of(error) from None
         stranger = strangers.among(tx, reach)
         if stranger is not None:
             entity = next(entity for entity, clock in clocks if stranger in clock)
@@ -221,7 +231,7 @@ class Incoming:
         try:
             keys = forgetting.KeySet(bytes(self._keys))
         except ValueError as error:
-            raise Unacceptable("bad-entity", str(error)) from None
+            raise Unacceptable.of(error) from None
         forgetting.complete(tx, self.begin.knowledge, self.begin.forgotten)
         if self.begin.behind:
             forgetting.reconcile(tx, keys, self.knowledge, lookups.forgotten(tx))
@@ -234,7 +244,12 @@ def refuse_unchained(ends: Clock, clocks: Iterable[tuple[str, Clock]]) -> None:
     for entity, clock in clocks:
         for host, counter in clock.items():
             if counter > ends.get(host, 0):
-                raise BadVersion(f"{entity} knows write {counter} of host {host}, whose chain did not come")
+                raise BadVersion(
+                    "{entity} knows write {counter} of host {host}, whose chain did not come",
+                    entity=entity,
+                    counter=counter,
+                    host=host,
+                )
 
 
 class OpenedVersions(NamedTuple):
@@ -242,7 +257,7 @@ class OpenedVersions(NamedTuple):
     each entity."""
 
     good: list[Plain | list[tuple[Version, Entity]]]
-    bad: list[tuple[Version, str]]
+    bad: list[tuple[Version, Sentence]]
     clocks: list[tuple[str, Clock]]
 
 
@@ -277,7 +292,7 @@ def _opened_singly(versions: Iterable[Version], found: OpenedVersions) -> list[t
             found.clocks.append((incoming.id, version.clock_of(incoming)))
             if incoming.size() > version.MAX_VERSION:
                 raise
-            found.bad.append((incoming, str(error)))
+            found.bad.append((incoming, error.sentence))
         else:
             found.clocks.append((entity.id, entity.clock))
             good.append((incoming, entity))

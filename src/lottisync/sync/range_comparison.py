@@ -110,7 +110,7 @@ class RangeComparison:
             try:
                 good.append((incoming, version.open_foreign(incoming)))
             except BadVersion as error:
-                bad.append((incoming, str(error)))
+                bad.append((incoming, error.sentence))
         with self._store.transaction(now, None) as tx:
             ends = {host: end.end for host, end in chain.log_ends(tx).items()}
             refuse_unchained(ends, [(made.id, version.clock_of(made)) for made in theirs.versions])

@@ -11,6 +11,7 @@ import msgspec
 
 from lottisync.causality import vector_clock
 from lottisync.device.membership import Strangers
+from lottisync.problem import Sentence
 from lottisync.protocol import message as m
 from lottisync.store import fork
 from lottisync.store.merge import Merge
@@ -36,7 +37,7 @@ class _Ending(msgspec.Struct):
     """How the parts of a round that came together ended: with more to come, with all of it, or refused."""
 
     events: list[Event] = []
-    refused: str | None = None
+    refused: Sentence | None = None
     end: m.End | None = None
     own: LocalState | None = None
 
@@ -101,7 +102,7 @@ class RoundsIn:
                 match message:
                     case m.Chain():
                         if incoming.chain(tx, message) is not None:
-                            raise Outdated("the chains of two copies of a store came together")
+                            raise Outdated(Sentence("the chains of two copies of a store came together"))
                     case m.Batch():
                         taken = incoming.batch(tx, message.versions, self._strangers)
                         ending.events += [Quarantined(store, one.reason) for one in taken.kept]
@@ -115,7 +116,7 @@ class RoundsIn:
                     case m.Begin():
                         pass
         except Outdated as reason:
-            ending.refused = str(reason)
+            ending.refused = reason.sentence
         incoming.refuse_strangers(tx, self._strangers)
         return ending
 
@@ -128,7 +129,7 @@ class RoundsIn:
             with self._parties.stores[name].reading() as reader:
                 nodes = fork.nodes(reader)
             if self._parties.agreements[name].disagreement(nodes) is not None:
-                raise Outdated(f"the two have not agreed on what they have of {name}")
+                raise Outdated(Sentence("the two have not agreed on what they have of {store}", store=name))
 
     def _ended(self, incoming: Incoming, end: m.End, own: LocalState) -> m.Ack:
         """A round is whole, and durable; `own` is what the store has since then."""
@@ -149,7 +150,7 @@ class RoundsIn:
         known = vector_clock.within(own.knowledge, agreement.theirs.ahead(own))
         return m.Ack(end.round, begin.store, vector_clock.news(known, incoming.knowledge), own.summary)
 
-    def _refuse(self, begin: m.Begin, reason: str) -> list[m.Message]:
+    def _refuse(self, begin: m.Begin, reason: Sentence) -> list[m.Message]:
         """If the two have yet to agree, that will say so; else the peer hears at once what is here now."""
         self.cut()
         agreement = self._parties.agreements[begin.store]

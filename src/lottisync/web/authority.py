@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.store.instant import iso, there
 from lottisync.web.access import write_private
 
@@ -190,7 +190,7 @@ def doubt(file: Path, now: int) -> str:
 
 
 def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or "it cannot be read"
+    return (error.strerror if isinstance(error, OSError) else None) or Sentence("it cannot be read")
 
 
 def is_private(host: str) -> bool:

@@ -2,11 +2,12 @@
 
 from tests.conformance.mutants.planting import run
 
+from lottisync.problem import Sentence
 from lottisync.protocol import message as m
 from lottisync.protocol.session import _Direction
 
 
-def in_order(self: _Direction, message: m.Message) -> str | None:
+def in_order(self: _Direction, message: m.Message) -> Sentence | None:
     return None
 
 
