@@ -43,7 +43,7 @@ def test_a_backup_is_made_rotated_and_restored(home: Path, tmp_path: Path) -> No
     refused = run_here("restore", str(tmp_path / "backups"), home=home)
     assert (refused.code, "exists and is not empty" in refused.err) == (1, True)
     nothing = run_here("restore", str(tmp_path), home=tmp_path / "third")
-    assert (nothing.code, "is no backup, and holds none" in nothing.err) == (1, True)
+    assert (nothing.code, "is not a backup, and holds none" in nothing.err) == (1, True)
 
 
 def test_everything_is_exported_and_imported_elsewhere(home: Path, tmp_path: Path) -> None:

@@ -272,7 +272,7 @@ def test_cli_89_a_mistake_that_stays_changes_nothing(
 ) -> None:
     """CLI-89"""
     editor(tmp_path, monkeypatch, ("priority", "urgency"))
-    assert "is no field" in refused(home, "edit", "milk", code=2)
+    assert "is not a field" in refused(home, "edit", "milk", code=2)
 
 
 def test_cli_89_an_editor_that_is_closed_changes_nothing(

@@ -68,7 +68,7 @@ def test_web_69_a_certificate_that_cannot_be_used_is_said_at_once(tmp_path: Path
     file.write_text(content)
     access = Access(tmp_path, 1, clock.now, pages.new_secret)
     network = Network(Browsers(tmp_path, clock.now, pages.new_secret))
-    with pytest.raises(Problem, match="is no certificate"):
+    with pytest.raises(Problem, match="is not a certificate"):
         NetworkPages(tmp_path, HERE._replace(certificate=file, key=file), network, access)
 
 
@@ -105,7 +105,9 @@ def test_web_1507_a_certificate_that_is_out_of_date_is_said_once(
     certificate.write_text("")
     served._try()
     served._try()
-    assert [each.partition(":")[2] for each in said] == [f" {certificate} is no certificate (PEM): it cannot be read"]
+    assert [each.partition(":")[2] for each in said] == [
+        f" {certificate} is not a certificate (PEM): it cannot be read"
+    ]
     served.socket.close()
 
 

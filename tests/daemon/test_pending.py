@@ -162,7 +162,7 @@ def in_python(program: str) -> list[str]:
     ],
 )
 def test_cli_1920_why_a_command_failed(command: list[str], why: str | None) -> None:
-    """CLI-192, CLI-1920: only the code 0 is no failure, and the reason is what the line of the log says."""
+    """CLI-192, CLI-1920: only the code 0 is not a failure, and the reason is what the line of the log says."""
     assert anyio.run(ended, command, [], "/home/me/tasks") == why
 
 

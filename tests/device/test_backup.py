@@ -186,10 +186,10 @@ def _of_no_time(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
-        (lambda folder: shutil.rmtree(folder), "is no backup"),
-        (lambda folder: (folder / "backup.json").unlink(), "is no backup"),
+        (lambda folder: shutil.rmtree(folder), "is not a backup"),
+        (lambda folder: (folder / "backup.json").unlink(), "is not a backup"),
         (_without_journal, "lacks journal.sqlite"),
-        (_of_no_time, "is no backup"),
+        (_of_no_time, "is not a backup"),
         (_rotten, "journal in the backup is damaged"),
         (_of_another_moment, "its digest is not the one that was recorded"),
         (lambda folder: (folder / "journal.sqlite").write_bytes(b"x" * 5000), "journal.sqlite"),

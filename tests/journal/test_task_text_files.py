@@ -217,7 +217,7 @@ def test_jour_463_any_file_is_read_or_refused(form: str, raw: bytes) -> None:
         ("markdown", "- [ ] a <!-- task id=a/b -->\n", 1, "id"),
         ("markdown", "- [ ] a\n  > *x* <!-- time id=x -->\n  > walked\n", 2, "minutes"),
         ("csv", 'title\na\n"b\n', 3, "unexpected end"),
-        ("csv", "title,prio\na,1\n", 1, "'prio' is no column"),
+        ("csv", "title,prio\na,1\n", 1, "'prio' is not a column"),
         ("csv", "text,type\na,item\n", 2, "before the first task"),
         ("csv", 'text,minutes\n"a\nb",\nc,ten\n', 4, "minutes"),
         ("csv", "text,id\na,1\nb,1\n", 3, "used twice"),

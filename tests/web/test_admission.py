@@ -186,7 +186,7 @@ def test_web_624_a_cookie_is_renewed_at_the_first_use_after_an_hour(phone: Phone
 
 @pytest.mark.parametrize("place", [0, 17, 40])
 def test_web_61_a_cookie_that_was_changed_is_refused(phone: Phone, place: int) -> None:
-    """WEB-4, WEB-61: it is no session."""
+    """WEB-4, WEB-61: it is not a session."""
     phone.let_in()
     [cookie] = phone.client.cookies.values()
     changed = cookie[:place] + ("1" if cookie[place] != "1" else "2") + cookie[place + 1 :]

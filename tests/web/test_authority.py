@@ -82,6 +82,6 @@ def test_web_69_what_is_not_a_certificate_is_said(tmp_path: Path, content: bytes
     file = tmp_path / "own.pem"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(Problem, match="is no certificate") as refused:
+    with pytest.raises(Problem, match="is not a certificate") as refused:
         names_in(file)
     assert refused.value.code == "bad-certificate"

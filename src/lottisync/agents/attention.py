@@ -1,8 +1,8 @@
 """An agent asks for the person's attention (docs/specs/09-agents.md, section 13).
 
-It changes nothing of the task, so it is no proposal: it is shown where the person looks first, until they settle it. An
-agent has one request at most, so that one that asks in every wake is shown once. While its task is done or deleted, or
-the agent ended, nothing is asked.
+It changes nothing of the task, so it is not a proposal: it is shown where the person looks first, until they settle
+it. An agent has one request at most, so that one that asks in every wake is shown once. While its task is done or
+deleted, or the agent ended, nothing is asked.
 """
 
 from collections.abc import Mapping

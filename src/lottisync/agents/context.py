@@ -368,7 +368,7 @@ def _change(entity: Entity, before: Seen) -> dict[str, Any]:
 
 def is_current(journal: Store, task_id: str, before: Seen) -> bool:
     """Whether nobody but an agent wrote to the task since a context that had seen that much. (What the killed
-    wake did at once, and recorded, is no news to it.)"""
+    wake did at once, and recorded, is not news to it.)"""
     with journal.reading() as reader:
         changes = delta(_entities(reader, tasks.page(reader, task_id)), before)
     return all(change["by"] == ["agent"] for change in changes)

@@ -1,7 +1,7 @@
 """What was sent to a model, byte for byte (docs/specs/09-agents.md, section 12).
 
 Each request is kept before it is sent, so that what a killed process has sent is here, too. The table is this device's
-own and never replicates. It holds the last requests of each agent. Keys are sent in a header and are no part of it.
+own and never replicates. It holds the last requests of each agent. Keys are sent in a header and are not part of it.
 """
 
 import zlib

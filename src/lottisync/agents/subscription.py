@@ -10,7 +10,7 @@ is made. So an item that is added later, or a task that is linked later, is in r
 
 Within reach, single *writes* match, by their dots. That is what makes suppression exact (S3-54, S3-55):
 
-- a write that the agent has seen, by its watermark, is no news;
+- a write that the agent has seen, by its watermark, is not news;
 - an agent's write (precedence 0) wakes nobody, or two agents of linked tasks would wake each other for ever;
 - the effect of a confirmed proposal carries its receipt in the same write, which what a person types does not. It does
   not wake the agent whose proposal it was; that agent's next wake reads the decision.

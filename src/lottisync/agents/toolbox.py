@@ -32,7 +32,7 @@ class RetractSuggestions(Call):
     )
     when: ClassVar[str] = (
         "Only for a proposal that what was written has made wrong or needless. That the user decided on one proposal "
-        "is no reason to take back the others."
+        "is not a reason to take back the others."
     )
     offered: ClassVar[bool] = False
 

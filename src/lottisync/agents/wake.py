@@ -166,7 +166,7 @@ async def wake(
         with agents.transaction(now(), AGENT) as tx:
             here = Here(device, tx.now, zone, name_of)
             if isinstance(failure, Withheld) or _refusal(tx, journal, agent_id, here) is not None:
-                # Paused, withheld, destroyed, or its task gone while it was awake: that is no failure.
+                # Paused, withheld, destroyed, or its task gone while it was awake: that is not a failure.
                 run_log.move(tx, run.run_key, "refuse", failure)
             else:
                 _fail(tx, run, failure, chance, under_way)

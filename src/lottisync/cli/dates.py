@@ -2,7 +2,7 @@
 (docs/specs/11-command-line.md).
 
 A day is counted from today, in this device's zone, and lies ahead where both would fit. What may mean two days is
-refused: `01/02` is another day in London and in Boston, `may` is no day, and next friday is not the same for everybody.
+refused: `01/02` is another day in London and in Boston, `may` is not a day, and next friday is not the same to all.
 Every answer says which day was understood. English always counts. In another language of the reader a day counts that
 is so many days from today (`morgen`, `in 2 Wochen`), or a weekday (`freitag`).
 

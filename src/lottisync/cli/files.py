@@ -172,7 +172,7 @@ def _parsed(terminal: Terminal, raw: bytes, name: str, form: TextFormat | None) 
             what = several("{count} line has no box", "{count} lines have no box", count)
             terminal.warn(
                 say(
-                    "{name}: {what} and is no note of a task, and was left out: line {first}",
+                    "{name}: {what} and is not a note of a task, and was left out: line {first}",
                     name=name,
                     what=what,
                     first=first,

@@ -61,7 +61,7 @@ def _read_form(text: str) -> dict[str, str]:
             expected = ", ".join(_FORM)
             raise Usage(
                 "bad-form",
-                "{quoted} is no field; there is one line for each of {expected}",
+                "{quoted} is not a field; there is one line for each of {expected}",
                 quoted=quoted(line),
                 expected=expected,
             )

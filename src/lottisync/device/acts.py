@@ -63,7 +63,7 @@ class Act(NamedTuple):
 
     @property
     def open(self) -> bool:
-        """Whether the plain `undo` may take it back: nobody has, and it is no undo itself."""
+        """Whether the plain `undo` may take it back: nobody has, and it is not an undo itself."""
         return self.undone_by is None and (self.undoes is None or self.redo)
 
 
@@ -116,7 +116,7 @@ read_before = msgspec.json.Decoder(Before).decode
 @contextmanager
 def acting(store: Store, now: int, origin: str, said: str) -> Iterator[Transaction]:
     """A transaction of the higher precedence, at `now` (ms), that is noted as an act. `said` says what is done; the
-    titles of what it was done to are added. A transaction that writes nothing is no act."""
+    titles of what it was done to are added. A transaction that writes nothing is not an act."""
     with store.transaction(now, HIGH) as tx:
         begun = tx.counter
         yield tx

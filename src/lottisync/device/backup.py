@@ -139,7 +139,7 @@ def restore(folder: Path, home: Path, progress: BackupProgress = _quiet) -> Back
         )
     found = backups(folder)
     if not found:
-        raise Problem("no-backup", "{folder} is no backup, and holds none", hint="backup", folder=folder)
+        raise Problem("no-backup", "{folder} is not a backup, and holds none", hint="backup", folder=folder)
     backup = found[-1]
     building = home.with_name(f"{home.name}.new")
     try:

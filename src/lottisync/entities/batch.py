@@ -6,7 +6,7 @@ clocks, all stamps, all documents. Each check is one pass over a column, and nea
 
 That pays for versions that are *plain*: no siblings and no deletion. Nearly all are. For a plain batch nothing is
 checked less than by `version.open_foreign`, which stays the law: a batch with one version in it that is not plain, or
-not good, is no plain batch, and its versions are opened one by one. So this module never says what is wrong with a
+not good, is not a plain batch, and its versions are opened one by one. So this module never says what is wrong with a
 version.
 """
 

@@ -40,7 +40,7 @@ _SeenCounter = Annotated[int, msgspec.Meta(ge=0, le=vector_clock.MAX_COUNTER)]
 
 class Deletion(msgspec.Struct, frozen=True):
     """What `deletedAt` holds: when, as any text, and the clock that the deleter saw (ENT-12). A value of another
-    shape is no deletion and reads as null (ENT-123), so nothing of anybody's disappears."""
+    shape is not a deletion and reads as null (ENT-123), so nothing of anybody's disappears."""
 
     at: str
     seen: dict[_SeenHost, _SeenCounter]
@@ -170,7 +170,7 @@ def deletion(at: str, seen: Clock) -> bytes:
 
 
 def as_deletion(write: Write) -> Deletion | None:
-    """What a write of `deletedAt` says; None if it is no deletion."""
+    """What a write of `deletedAt` says; None if it is not a deletion."""
     try:
         return _read_deletion(write.value)
     except canonical.UNREADABLE:

@@ -1,6 +1,6 @@
 """CPace: two devices that share a short code come to share a long key.
 
-A code of eight secret digits is no key: who sees a value computed from it can try all codes in a second. CPace
+A code of eight secret digits is not a key: who sees a value computed from it can try all codes in a second. CPace
 (draft-irtf-cfrg-cpace, suite CPACE-X25519-SHA512, initiator-responder setting) spends the code where it cannot
 be seen: both sides hash it, with the session id, to a point g of Curve25519, and do an ordinary Diffie-Hellman
 exchange with g in the place of the base point. To someone who listens, every share is as likely for every
@@ -44,7 +44,7 @@ class CPaceError(IdentityError):
 def generator(code: bytes, channel: bytes, session_id: bytes) -> bytes:
     """The 32-byte u-coordinate g that stands for `code` in this session (`calculate_generator`)."""
     digest = hashlib.sha512(generator_string(code, channel, session_id)).digest()
-    # Bit 255 is no part of a coordinate (RFC 7748).
+    # Bit 255 is not a part of a coordinate (RFC 7748).
     element = int.from_bytes(digest[:32], "little") & (2**255 - 1)
     return _elligator2(element).to_bytes(32, "little")
 

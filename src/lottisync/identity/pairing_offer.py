@@ -51,7 +51,7 @@ def parse_code(text: str) -> str:
 
 
 def discriminator(code: str) -> str:
-    """The digit of a code that is no secret, by which one recognises the device that shows it (PAIR-21)."""
+    """The digit of a code that is not a secret, by which one recognises the device that shows it (PAIR-21)."""
     return parse_code(code)[0]
 
 

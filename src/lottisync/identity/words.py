@@ -1,7 +1,7 @@
 """The words two paired devices show, so that a person sees at a glance that they mean each other.
 
 256 nouns, one per byte, chosen for this list: short, concrete, in alphabetical order, and each different from
-every other within its first four letters. The words are no proof (the code was the proof): four of them catch the
+every other within its first four letters. The words are not a proof (the code was the proof): four of them catch the
 person who paired with the device in the next room.
 
 The list is part of the protocol: two devices with different lists would show different words for the same key.

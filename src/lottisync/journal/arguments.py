@@ -50,7 +50,7 @@ def rule(check: Callable[[T], T]) -> Callable[[T], T]:
 
 
 def whole_number(value: Any) -> Any:
-    """'60' and 60.0 are 60 (S4-19); a truth value is no number."""
+    """'60' and 60.0 are 60 (S4-19); a truth value is not a number."""
     if isinstance(value, bool):
         raise ValueError(Sentence("minutes are a number"))
     if isinstance(value, str):

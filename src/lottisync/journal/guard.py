@@ -1,6 +1,6 @@
 """The sovereignty of the checklist: who may change a tick (docs/specs/10-review.md, SOV).
 
-A person's tick is a statement. If a model finds no note about it, that is no reason to remove it:
+A person's tick is a statement. If a model finds no note about it, that is not a reason to remove it:
 absence of evidence is not evidence of absence. So an item that the user set keeps its state, unless the
 proposal gives a reason that is long enough to name its source. The guard is one pure function. It is
 applied when a change is proposed, so that nobody sees a proposal that could not be applied. It is applied

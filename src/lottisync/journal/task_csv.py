@@ -75,7 +75,7 @@ def _columns(cells: list[str], name: str) -> list[str]:
     columns = ["text" if cell.strip().lower() == "title" else cell.strip().lower() for cell in cells]
     for cell, column in zip(cells, columns, strict=True):
         if column not in COLUMNS:
-            raise bad_line(name, 1, f"{quoted(cell)} is no column; they are {', '.join(COLUMNS)}")
+            raise bad_line(name, 1, f"{quoted(cell)} is not a column; they are {', '.join(COLUMNS)}")
         if columns.count(column) > 1:
             raise bad_line(name, 1, f"the column {column} stands there twice")
     if "text" not in columns:

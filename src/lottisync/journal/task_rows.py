@@ -227,7 +227,7 @@ class _Made:
         for field in (name for name in FileRow.__struct_fields__ if name not in allowed and getattr(row, name)):
             raise Problem("bad-file", "a row of the type {kind} has no {field}", kind=row.kind, field=field)
         if row.id and ENTITY_ID.match(row.id) is None:
-            raise Problem("bad-file", "{quoted} is no id", quoted=quoted(row.id))
+            raise Problem("bad-file", "{quoted} is not an id", quoted=quoted(row.id))
         if row.id and row.id in self._ids:
             raise Problem("bad-file", "the id {quoted} is used twice", quoted=quoted(row.id))
         self._ids.add(row.id)

@@ -100,7 +100,7 @@ def parse(text: str, usual: int | None = None) -> Address:
 
 
 def names_no_port(text: str) -> bool:
-    """Whether an IP address stands alone, an IPv6 one in its brackets. A name never does: `off` is no host."""
+    """Whether an IP address stands alone, an IPv6 one in its brackets. A name never does: `off` is not a host."""
     return text.endswith("]") or bool(_NUMBERS.match(text))
 
 

@@ -47,7 +47,7 @@ async def open_listener(where: Listen) -> Listener[SocketStream]:
             return await listen(Address(host, candidate))
         except OSError as error:
             if error.errno in (errno.EMFILE, errno.ENFILE):
-                raise  # another port is no help
+                raise  # another port does not help
             reason = error.strerror or str(error)
     raise Problem(
         "cannot-listen",

@@ -31,7 +31,7 @@ LEVEL = 1
 WORTH_COMPRESSING = 512
 """Below that many bytes there is little to gain."""
 LONGEST_DICTIONARY = 16 * 1024
-"""A longer body is no dictionary, and needs none: it repeats itself."""
+"""A longer body is not a dictionary, and needs none: it repeats itself."""
 MAX_FRAME_BEFORE_HELLO = 64 * 1024
 """All that a peer may send before it has said who it is: a greeting has a few hundred bytes."""
 MAX_FRAME = 1024 * 1024

@@ -6,7 +6,7 @@ made without everything that *it* knows to be revoked, and makes one if there is
 began is finished by any other, and two devices that rotate at once need no agreement: both epochs can be read, one is
 greater.
 
-Whom an epoch was wrapped for is no criterion. Another device may have wrapped it for a revoked one meanwhile.
+Whom an epoch was wrapped for is not a criterion. Another device may have wrapped it for a revoked one meanwhile.
 """
 
 import hashlib

@@ -121,7 +121,7 @@ class Publishing:
     def _unsaid_records(self, served: set[str]) -> set[tuple[str, bytes]]:
         """The records of all devices, if one of them that is not `served` has not said that it has all of `space`. It
         may lack the record that makes another one a member; then it hears nothing of what that one says, and what lies
-        in that one's lane is no news to anybody else (RELAY-571)."""
+        in that one's lane is not news to anybody else (RELAY-571)."""
         space = self._device.space
         with space.reading() as reader:
             known = reader.knowledge()

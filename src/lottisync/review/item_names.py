@@ -2,7 +2,7 @@
 
 A name is the beginning of the set's id, four characters or more, and the number of the item in its set. The beginning
 is that of no other id in the store, so a name that was printed means the same item for ever, or is refused as
-ambiguous when another id with this beginning has come. A position in a list is no name: lists change while somebody
+ambiguous when another id with this beginning has come. A position in a list is not a name: lists change while somebody
 reads them.
 """
 

@@ -422,5 +422,5 @@ def _keeps_columns(described: EntityType | None, before: Registers, after: Regis
 
 
 def _one_write(registers: Registers) -> bool:
-    """Whether a single write has filled them all, and it is no deletion."""
+    """Whether a single write has filled them all, and it is not a deletion."""
     return not registers.stamps and not registers.siblings and DELETED_AT not in registers.decoded

@@ -111,7 +111,7 @@ def failed(known: Known, rank: int, now: float, chance: Random, failure: Failure
 
 
 def forgiven(known: Sequence[Known]) -> list[Known]:
-    """The same addresses, once the device is connected: that some of them do not lead to it is no news."""
+    """The same addresses, once the device is connected: that some of them do not lead to it is not news."""
     return [each._replace(since=None, failure=None) for each in known]
 
 

@@ -5,7 +5,7 @@ before, what was handed over at pairing, and mDNS. `Dialling` tries the addresse
 where it is reached itself, announces itself under names that the others recognise, and does all of it again when
 the network changes.
 
-A relay is no way to reach a device: two that meet there are never connected (docs/specs/19-relay.md).
+A relay is not a way to reach a device: two that meet there are never connected (docs/specs/19-relay.md).
 """
 
 import contextlib

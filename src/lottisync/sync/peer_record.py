@@ -51,7 +51,7 @@ class PeerRecord:
 
     async def away(self, absences: Mapping[str, Away | None], *, stopping: bool = False) -> None:
         """Why each device is away now, None for one that is not. Written is what has changed, and what is old; the
-        time of the last try alone is no change, or each try would be a write. When `stopping` all of it is written."""
+        time of the last try alone is not a change, or each try would be a write. All of it when `stopping`."""
         now = self._clock()
         changed = {
             device: away

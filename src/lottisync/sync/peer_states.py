@@ -131,7 +131,7 @@ class PeerStates:
             state.error = said_of_close(ended)
 
     def unreachable(self, device: str, address: Address, failure: Failure) -> None:
-        """An attempt to reach a device failed that is not connected. After its goodbye that is no error."""
+        """An attempt to reach a device failed that is not connected. After its goodbye that is not an error."""
         state = self.states.get(device)
         if state is not None and state.left_at is None:
             state.error = Sentence("{address}: {why}", address=address, why=failure.text)

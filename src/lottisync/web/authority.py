@@ -168,7 +168,7 @@ def names_in(file: Path) -> Names:
         names = names_of(x509.load_pem_x509_certificate(file.read_bytes()))
     except (OSError, ValueError) as error:
         raise Problem(
-            "bad-certificate", "{file} is no certificate (PEM): {error}", file=file, error=_reason(error)
+            "bad-certificate", "{file} is not a certificate (PEM): {error}", file=file, error=_reason(error)
         ) from None
     if not names:
         raise Problem("bad-certificate", "{file} names no host: a browser does not take it", file=file)

@@ -155,7 +155,7 @@ def _side(one: Conflict, number: int, parts: list[TextPart], candidate: Candidat
 
 
 def _outcome(one: Conflict, candidate: Candidate) -> str:
-    """What a choice does, where it is no value that is kept."""
+    """What a choice does, where it is not a value that is kept."""
     if one.path != DELETED_AT:
         return ""
     if candidate.value is not None:
