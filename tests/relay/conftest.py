@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.household import household
 from tests.support.nats_server import Server
-from tests.support.relay import SPACE, chance, introduce
+from tests.support.relay import SPACE, Relay, Visitor, chance, introduce, visitors
 
 from lottisync.relay.participant import Participant
 
@@ -29,3 +29,15 @@ def server(tmp_path: Path) -> Iterator[Server]:
     started = Server(tmp_path / "server")
     yield started
     started.stop()
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Relay, Visitor, Visitor]:
+    relay, (laptop, phone) = visitors(tmp_path)
+    return relay, laptop, phone
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> tuple[Relay, Visitor, Visitor, Visitor]:
+    relay, (laptop, phone, tablet) = visitors(tmp_path, 3)
+    return relay, laptop, phone, tablet

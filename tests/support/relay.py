@@ -9,8 +9,9 @@ from tests.support.household import Member, household
 
 from lottisync.identity.roster import Roster
 from lottisync.relay.event import Event
-from lottisync.relay.header import Name
+from lottisync.relay.header import Kind, Name, parts_of
 from lottisync.relay.participant import Participant
+from lottisync.relay.recording import PART_BYTES
 
 SPACE = bytes(range(16))
 View = dict[Name, bytes]
@@ -153,3 +154,20 @@ def introduce(*members: Member) -> None:
 
 def digest(*parts: bytes) -> bytes:
     return hashlib.sha256(b"".join(parts)).digest()
+
+
+def logs(relay: Relay, kind: Kind = Kind.ENVELOPE) -> list[Name]:
+    return [name for name, data in relay.messages.items() if parts_of(data).header.kind is kind]
+
+
+def large(visitor: Visitor, count: int = 5) -> None:
+    """More than one message holds."""
+    for number in range(count):
+        visitor.member.put(f"large{number}", "".join(chr(33 + (n * n + number) % 90) for n in range(PART_BYTES // 4)))
+
+
+def settle(*several: Visitor, times: int = 3) -> None:
+    for _ in range(times):
+        for each in several:
+            each.member.now += 60_000
+            each.visit()
