@@ -18,10 +18,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cli.test_review import AGENT, Desk
 from tests.support.command_line import environment, run_here
 from tests.support.event_loop import BOUND_SECONDS
 from tests.support.examples import examples
+from tests.support.review_desk import AGENT, Desk
 from tests.test_shown import HIDDEN
 
 from lottisync.agents import lifecycle, report

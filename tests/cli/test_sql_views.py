@@ -5,8 +5,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tests.cli.test_review import Desk
 from tests.support.command_line import run_here
+from tests.support.review_desk import Desk
 
 
 def rows(file: Path, query: str) -> list[tuple[Any, ...]]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import apsw
 import pytest
-from tests.cli.test_review import Desk
 from tests.support.command_line import run_here
+from tests.support.review_desk import Desk
 
 from lottisync.cli import undoing
 from lottisync.daemon.home import TaskHome
