@@ -106,9 +106,9 @@ def test_agent612_one_call_of_a_tool() -> None:
     assert "Make one call of a tool in a wake, at most" in prompt.system("Laura", 5)
 
 
-def test_agent613_another_decision_is_no_reason_to_retract() -> None:
+def test_agent613_another_decision_is_not_a_reason_to_retract() -> None:
     """AGENT-613"""
-    assert "no reason to take back the others" in rule_of("retract_suggestions")
+    assert "not a reason to take back the others" in rule_of("retract_suggestions")
 
 
 def test_agent614_no_report_if_nothing_changed() -> None:
