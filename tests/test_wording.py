@@ -161,10 +161,12 @@ JSON: Any = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
 )
+NAMES = ("a", "x", "_", "", "0", "a.b", "a[0]")
+"""Of values. Only a plain one can be named by a template; `str.format` would look for the others elsewhere."""
 TEMPLATE = st.text(st.sampled_from(list("{}!rs:.0[]ax_9<>,%")), max_size=16)
 
 
-@given(st.one_of(JSON, st.tuples(TEMPLATE, st.dictionaries(st.sampled_from("ax_"), JSON, max_size=3)).map(list)))
+@given(st.one_of(JSON, st.tuples(TEMPLATE, st.dictionaries(st.sampled_from(NAMES), JSON, max_size=3)).map(list)))
 def test_cli_861_whatever_a_device_has_stored_can_be_shown(value: Any) -> None:
     """CLI-861"""
     said = wording.of_field(value)
@@ -496,3 +498,9 @@ def test_a_problem_keeps_its_words() -> None:
     problem = Problem("x", "{a} is {b!r}", a="A", b=3)
     assert problem.sentence == problem.message == "A is 3"
     assert problem.sentence.template == "{a} is {b!r}"
+
+
+@pytest.mark.parametrize("name", ["", "0", "a.b", "a[0]"])
+def test_cli_861_a_value_with_a_name_that_no_template_can_give_is_not_put_in(name: str) -> None:
+    """CLI-861: another device may have written it, and `str.format` raised IndexError and KeyError."""
+    assert wording.of_field(["{" + name + "}", {name: "x"}]) == "{" + name + "}"

@@ -15,16 +15,25 @@ class Sentence(str):
     (`lottisync.language.translated`).
 
     `template` holds `{name}` for each of the `arguments`, in the language of `str.format`. Without arguments it is the
-    sentence itself, letter by letter. A value may be a sentence, a `Problem` or an `Invalid` in turn."""
+    sentence itself, letter by letter. A value may be a sentence in turn; of an error the words are kept."""
 
     template: str
     arguments: dict[str, object]
 
     def __new__(cls, template: str, /, **arguments: object) -> Self:
-        made = super().__new__(cls, template.format(**arguments) if arguments else template)
+        kept = {name: _kept(value) for name, value in arguments.items()}
+        made = super().__new__(cls, template.format(**kept) if kept else template)
         made.template = template
-        made.arguments = arguments
+        made.arguments = kept
         return made
+
+
+def _kept(value: object) -> object:
+    """A value that a sentence may keep. An error holds all that its callers had in hand, by its traceback; a sentence
+    may be kept for as long as a program runs."""
+    if isinstance(value, Problem | Invalid):
+        return value.sentence
+    return str(value) if isinstance(value, BaseException) else value
 
 
 def counted(one: str, many: str, count: int, /, **arguments: object) -> Sentence:
@@ -50,22 +59,19 @@ class Problem(Exception):
 
     exit_code = 1
 
-    def __init__(self, code: str, template: str, *, hint: str = "", **arguments: object) -> None:
-        super().__init__(str(Sentence(template, **arguments)))
+    def __init__(self, code: str, template: str, /, *, hint: str = "", **arguments: object) -> None:
+        self.sentence = Sentence(template, **arguments)
+        """The sentence with its template and its values, without the hint."""
+        super().__init__(str(self.sentence))
         self.code = code
-        self.template = template
-        self.arguments = arguments
+        self.template = self.sentence.template
+        self.arguments = self.sentence.arguments
         self.hint = hint
 
     @property
     def message(self) -> str:
         """The sentence in English, without the hint."""
         return str(self.args[0])
-
-    @property
-    def sentence(self) -> Sentence:
-        """The sentence with its template and its values, without the hint."""
-        return Sentence(self.template, **self.arguments)
 
 
 class Usage(Problem):

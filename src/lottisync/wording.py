@@ -69,7 +69,7 @@ def _is_plain(template: str, values: "dict[str, str | int | float | Wording]") -
     except ValueError:
         return False
     return len(slots) <= MAX_SLOTS and all(
-        name in values and form in FORMATS and how in (None, "r") for name, form, how in slots
+        name.isidentifier() and name in values and form in FORMATS and how in (None, "r") for name, form, how in slots
     )
 
 

@@ -1,5 +1,6 @@
 """The stock commands on a program's own store, while that program is not running (STORE-34, STORE-40)."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,20 @@ def test_store_400_a_programs_own_journal_gets_a_sentence_that_helps(tmp_path: P
     assert answer.code == 1
     assert "'journal' holds recipe, and this program's holds category, checklist, checklistItem" in answer.err
     assert "Give one of the two stores another name" in answer.err
+
+
+def test_store_34_fields_that_are_called_like_ours_are_shown_as_they_are(tmp_path: Path) -> None:
+    """STORE-34: `estimate=90` of a program was shown as 1h 30m, and its status in the words of tasks."""
+    jobs = schema("jobs", [EntityType("job")])
+    laptop, phone = (Home.create(tmp_path / name, name, [jobs]) for name in ("laptop", "phone"))
+    fields = {"estimate": 90, "isChecked": True, "status": "GROOMED", "at": "noon", "categoryId": "c"}
+    for device, status in ((laptop, "DONE"), (phone, "OPEN")):
+        with device.store("jobs").transaction(clock.now(), HIGH) as tx:
+            tx.put("j1", "job", {**fields, "status": status})
+    send(phone.store("jobs"), laptop.store("jobs"), now=clock.now())
+    laptop.close()
+    phone.close()
+    history = run("history", "j1", home=tmp_path / "laptop").out
+    for name, value in {**fields, "status": "DONE", "isChecked": "true"}.items():
+        assert re.search(rf"\b{name} +{value}", history), (name, history)
+    assert re.search(r"status.*(DONE.*OPEN|OPEN.*DONE)", run("conflicts", home=tmp_path / "laptop").out)

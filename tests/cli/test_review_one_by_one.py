@@ -9,7 +9,7 @@ from tests.support.review_desk import Desk
 from lottisync.cli.review_keys import KeyInput
 from lottisync.device import clock
 from lottisync.entities.entity import HIGH
-from lottisync.journal import tasks
+from lottisync.journal import tasks, time_entry
 
 
 def test_rev83_one_by_one_with_the_keys_of_git_add_p(desk: Desk) -> None:
@@ -124,3 +124,14 @@ def test_rev_1090_a_closed_input_is_an_input_without_answers(desk: Desk) -> None
     done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *call], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done
     assert done.stderr.startswith("lottisync: nobody is here to answer")
+
+
+def test_rev463_what_a_proposal_is_about_is_not_asked_for(desk: Desk) -> None:
+    """REV-46: whatever its tool calls it; what was typed there failed."""
+    span = time_entry.checked_span("2026-01-05T08:00:00Z", "2026-01-05T09:00:00Z")
+    desk.edit_journal(lambda tx: time_entry.add(tx, "e1", "t1", "kneading", span))
+    desk.propose("update_time_entry", {"entryId": "e1", "summary": "shaping"})
+    shown = desk.type("-i", keys=["e", "resting", "q"])
+    assert "entryId [" not in shown
+    with desk.home.journal.reading() as reader:
+        assert time_entry.read(reader, "e1").text == "resting"

@@ -69,9 +69,9 @@ def test_s1_58_what_is_pending_for_a_task_and_what_was_decided(laptop: Reviewer)
     [one] = Inbox(laptop.journal, laptop.agents, ACTIONS).open_sets(laptop.now, "t1")
     laptop.verdicts.reject(one.items[0].id, laptop.later(), "I like it as it is")
     assert Inbox(laptop.journal, laptop.agents, ACTIONS).open_sets(laptop.now, "t1") == []
-    recent = history.recent_decisions(laptop.agents, laptop.now, agent_id=LAURA, task_id="t1")
+    recent = history.recent_decisions(laptop.agents, ACTIONS, laptop.now, agent_id=LAURA, task_id="t1")
     assert "I like it as it is" in recent
-    assert history.recent_decisions(laptop.agents, laptop.now, agent_id=LAURA, task_id="t2") == ""
+    assert history.recent_decisions(laptop.agents, ACTIONS, laptop.now, agent_id=LAURA, task_id="t2") == ""
 
 
 def test_s1_31_a_tool_of_a_newer_version_is_named_with_its_arguments(laptop: Reviewer) -> None:

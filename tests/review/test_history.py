@@ -4,11 +4,12 @@ from typing import Any
 
 from tests.review.reviewer import DAY, LAURA, Reviewer
 
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.review.history import CHARACTERS_PER_TOKEN, MAX_ENTRIES, MAX_TOKENS, recent_decisions
 
 
 def recent(device: Reviewer, agent: str = LAURA) -> list[str]:
-    text = recent_decisions(device.agents, device.now, agent_id=agent, task_id="t1")
+    text = recent_decisions(device.agents, ACTIONS, device.now, agent_id=agent, task_id="t1")
     assert len(text) <= MAX_TOKENS * CHARACTERS_PER_TOKEN
     return [line for line in text.splitlines() if line.startswith("- ")]
 
@@ -36,7 +37,7 @@ def test_s1_50_ticks_crosses_arguments_and_reasons(laptop: Reviewer) -> None:
         '- ✓ update_checklist_item(id: "t1-i0", isChecked: true) — confirmed',
         '- ✓ update_task_priority("P0") — confirmed, but the user changed it to update_task_priority("P1")',
     ]
-    text = recent_decisions(laptop.agents, laptop.now, agent_id=LAURA, task_id="t1")
+    text = recent_decisions(laptop.agents, ACTIONS, laptop.now, agent_id=LAURA, task_id="t1")
     assert text.startswith("## Recent User Decisions\n")
     assert "Learn from rejections" in text
     assert recent(laptop, "tom") == []
@@ -84,4 +85,4 @@ def test_s1_52_five_hundred_tokens_the_newest(laptop: Reviewer) -> None:
 def test_nothing_decided_nothing_said(laptop: Reviewer) -> None:
     laptop.add_task()
     laptop.propose("set_task_title", {"title": "Rye bread"})
-    assert recent_decisions(laptop.agents, laptop.now, agent_id=LAURA) == ""
+    assert recent_decisions(laptop.agents, ACTIONS, laptop.now, agent_id=LAURA) == ""

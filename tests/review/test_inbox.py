@@ -116,7 +116,8 @@ def test_decisions_are_listed_oldest_first(laptop: Reviewer) -> None:
     assert laptop.decisions("t2") == []
     assert {(d.agent_id, d.tool_name, d.task_id) for d in laptop.decisions()} == {(LAURA, "add_checklist_item", "t1")}
     by_agent = {
-        who: history.recent_decisions(laptop.agents, laptop.now, agent_id=who, task_id="t1") for who in (LAURA, "otto")
+        who: history.recent_decisions(laptop.agents, ACTIONS, laptop.now, agent_id=who, task_id="t1")
+        for who in (LAURA, "otto")
     }
     assert "Milk" in by_agent[LAURA]
     assert "Milk" not in by_agent["otto"]

@@ -431,3 +431,14 @@ def test_s0_07_the_users_six_transitions(laptop: Reviewer) -> None:
         assert item.is_checked is after
         if before != after:
             assert item.checked_by == "user"
+
+
+def test_rev46_an_edit_does_not_propose_another_label(laptop: Reviewer) -> None:
+    """REV-46: a label's target is the task, so it is the id alone that says what the proposal is about."""
+    label(laptop, "bug", "home")
+    laptop.add_task()
+    laptop.propose("assign_task_labels", labels(("bug", "high")))
+    [item] = laptop.waiting()
+    other = laptop.verdicts.confirm(item.id, laptop.later(), edited_args={"id": "label-home"})
+    assert (other.result, other.message) == ("failed", "an edit changes the arguments, not what they are about")
+    assert laptop.page().labels == []

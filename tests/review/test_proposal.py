@@ -32,8 +32,8 @@ def test_rev10_the_order_of_arguments_is_nothing() -> None:
 
 
 def test_rev_23_only_a_titles_capitals_and_white_space_make_no_other_proposal() -> None:
-    assert likeness("t", {"title": "Buy  Milk"}) == likeness("t", {"title": "buy milk"})
-    assert likeness("t", {"reasonCode": "A"}) != likeness("t", {"reasonCode": "a"})
+    assert likeness("t", {"title": "Buy  Milk"}, {"title"}) == likeness("t", {"title": "buy milk"}, {"title"})
+    assert likeness("t", {"reasonCode": "A"}, {"title"}) != likeness("t", {"reasonCode": "a"}, {"title"})
     assert digest("t", {"title": "Milk"}) != digest("t", {"title": "milk"})
 
 

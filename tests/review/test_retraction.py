@@ -35,7 +35,7 @@ def test_rev75_an_agents_own_open_proposals(laptop: Reviewer) -> None:
     assert written is not None
     assert written.stamp.precedence == LOW
     assert '↶ add_checklist_item("Milk") — retracted' in history.recent_decisions(
-        laptop.agents, laptop.now, agent_id=LAURA
+        laptop.agents, ACTIONS, laptop.now, agent_id=LAURA
     )
 
 

@@ -11,6 +11,8 @@ from lottisync.agents.toolbox import TOOLBOX
 from lottisync.journal import evidence, time_entry
 from lottisync.journal.toolbox import BadCall
 from lottisync.journal.types import Entry
+from lottisync.language import speaking, translated
+from lottisync.problem import Sentence
 from lottisync.store.instant import iso
 
 HOUR = 3_600_000
@@ -149,3 +151,48 @@ def test_rev46_an_edit_of_the_words_names_no_entry_again(baker: Reviewer) -> Non
         confirmed = baker.verdicts.confirm(item.id, baker.later(), edited_args={"summary": "resting"})
         assert confirmed.result == "applied"
         assert entry(baker, ident).text == "resting"
+
+
+@pytest.mark.parametrize("change", ["a later end", "other words", "deleted"])
+def test_rev26_what_the_user_has_changed_after_confirming_it_is_not_proposed_again(
+    baker: Reviewer, change: str
+) -> None:
+    """REV-26: the registers of the journal that make it this entry are asked of its action. The wake ended with a
+    KeyError, each time that it was started again."""
+    spent = {"startTime": at(-6), "endTime": at(-5), "summary": "shopping"}
+    item = confirmed(baker, "create_time_entry", spent)
+    [made] = [each for each in baker.page().entries if each.text == "shopping"]
+    if change == "deleted":
+        baker.do(lambda tx: tx.delete(made.id))
+    elif change == "other words":
+        baker.do(lambda tx: time_entry.edit(tx, made.id, text="resting"))
+    else:
+        baker.do(lambda tx: time_entry.edit(tx, made.id, span=time_entry.checked_span(at(-6), at(-4))))
+    said = {
+        "a later end": "the user changed this already",
+        "other words": "this time is written down already",
+        "deleted": "the user deleted this already",
+    }
+    assert said[change] in baker.propose("create_time_entry", spent, run="run2")
+    assert item not in {waiting.id for waiting in baker.waiting()}
+
+
+def test_rev26_what_was_edited_before_it_was_confirmed_counts_as_changed(baker: Reviewer) -> None:
+    """REV-26"""
+    spent = {"startTime": at(-6), "endTime": at(-5), "summary": "shopping"}
+    baker.propose("create_time_entry", spent)
+    [item] = baker.waiting()
+    edited = {**spent, "startTime": at(-7)}
+    assert baker.verdicts.confirm(item.id, baker.later(), edited_args=edited).result == "applied"
+    assert "the user changed this already" in baker.propose("create_time_entry", spent, run="run2")
+
+
+def test_rev404_why_a_change_cannot_be_is_a_sentence_that_can_be_translated(baker: Reviewer) -> None:
+    """REV-404: a German inbox had it in English."""
+    assert "queued" in baker.propose("update_time_entry", {"entryId": "e1", "startTime": at(-1.5)})
+    baker.do(lambda tx: time_entry.edit(tx, "e1", span=time_entry.checked_span(at(-6), at(-5))))
+    [item] = baker.waiting()
+    outcome = baker.verdicts.confirm(item.id, baker.later())
+    assert isinstance(outcome.message, Sentence)
+    with speaking("de"):
+        assert "Zeit" in translated(outcome.message)

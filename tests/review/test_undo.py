@@ -405,7 +405,7 @@ def test_rev70_the_model_learns_of_an_undo(laptop: Reviewer) -> None:
     """REV-70, S1-50."""
     laptop.add_task()
     laptop.verdicts.undo(confirmed(laptop, "update_task_estimate", {"minutes": 60}), laptop.later())
-    text = history.recent_decisions(laptop.agents, laptop.now, agent_id=LAURA)
+    text = history.recent_decisions(laptop.agents, ACTIONS, laptop.now, agent_id=LAURA)
     assert "update_task_estimate(60 min) — confirmed, then undone by the user" in text
 
 

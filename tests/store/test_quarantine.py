@@ -19,7 +19,9 @@ from lottisync.journal.types import JOURNAL
 from lottisync.problem import Problem, Sentence
 from lottisync.store import lookups
 from lottisync.store.check import broken_invariants
+from lottisync.store.quarantine import MAX_REASON, MAX_WORDS, stored_reason
 from lottisync.store.store import Store
+from lottisync.wording import of_column
 
 LAX = schema("journal", [], owner_column=JOURNAL.owner_column)
 A, B, C = (Host(f"{digit * 16}") for digit in "abc")
@@ -234,3 +236,13 @@ def test_store_20_check_finds_what_was_changed_in_quarantine_by_hand(tmp_path: P
         take(store, bad({A: 1}))
         sqlite.connection(store).execute(change).fetchall()
         assert any(found in text for text in faults(store)), change
+
+
+def test_store_24_a_reason_keeps_its_words_if_they_are_short_and_else_its_beginning() -> None:
+    """STORE-24: three ids of 64 characters are short."""
+    ids = {name: name * 64 for name in "abc"}
+    short = Sentence("{a} leads to {b}, and {b} to {c}: a link has two ends", **ids)
+    assert of_column(stored_reason(short)) == short
+    assert of_column(stored_reason(short)).arguments == ids
+    long = Sentence("it is bad: {text}", text="x" * MAX_WORDS)
+    assert stored_reason(long) == long[:MAX_REASON]

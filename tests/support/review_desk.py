@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from lottisync.problem import Problem
 from lottisync.review.completion import Sagas
 from lottisync.review.retraction import open_proposals
 from lottisync.review.verdict import Verdicts
+from lottisync.store.transaction import Transaction
 
 AGENT = "laura"
 BATCH = {"items": [{"title": title} for title in ("Milk", "Eggs", "Salt")]}
@@ -61,9 +62,12 @@ class Desk:
         with pytest.raises(Killed):
             dying.confirm(item, clock.now())
 
-    def edit(self, **fields: Any) -> None:
+    def edit_journal(self, change: Callable[[Transaction], object]) -> None:
         with self.home.journal.transaction(clock.now(), HIGH) as tx:
-            tasks.edit_task(tx, "t1", fields)
+            change(tx)
+
+    def edit(self, **fields: Any) -> None:
+        self.edit_journal(lambda tx: tasks.edit_task(tx, "t1", fields))
 
     @property
     def page(self) -> tasks.TaskPage:

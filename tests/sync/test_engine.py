@@ -79,7 +79,9 @@ async def test_sync_35_two_engines_find_each_other_by_a_remembered_address(membe
             await until(lambda: in_step(a, b))
             await until(lambda: remembered_addresses(a.stores["space"], b.device))
             # The stores are equal before the last `Ack` has come back.
-            await until(lambda: all(each.idle for each in first.connections.values()), "the last word of every round")
+            acknowledged = first.connections[b.device].status.acknowledged
+            every = list(a.stores)
+            await until(lambda: all(acknowledged.get(name) == a.knowledge(name) for name in every), "the last Ack")
             (state,) = await first.snapshot()
             assert (state.name, state.in_step, state.diverged, state.error) == (
                 "device 2",

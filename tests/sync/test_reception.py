@@ -63,6 +63,7 @@ async def test_rel_d4_one_stranger_that_holds_connections_keeps_no_device_from_l
         async with running(second):
             await until(lambda: in_step(a, b))
             assert first.connections
+            assert first.reception.unproved <= EACH, "the strangers' others were closed"
 
 
 async def test_rel_d4_many_strangers_leave_places_for_addresses_that_are_known(members: list[Member]) -> None:
@@ -78,6 +79,7 @@ async def test_rel_d4_many_strangers_leave_places_for_addresses_that_are_known(m
         async with running(second):
             await until(lambda: in_step(a, b))
             assert first.connections
+            assert first.reception.unproved <= SLOTS - KEPT, "the strangers' others were closed"
 
 
 def test_net_40_known_hosts_are_those_that_worked_and_those_that_replicate(members: list[Member]) -> None:

@@ -104,7 +104,13 @@ def read(journal: Store, agents: Store, agent_id: str, now: int, zone: tzinfo | 
         task_id = lifecycle.task_of(state)
         budget = budget_of(agent, state)
         decided = history.recent_decisions(
-            agents, now, agent_id=agent_id, task_id=task_id, room=budget.share("decisions"), hidden=hides(current)
+            agents,
+            ACTIONS,
+            now,
+            agent_id=agent_id,
+            task_id=task_id,
+            room=budget.share("decisions"),
+            hidden=hides(current),
         )
         waiting = [
             {"id": proposal.id, "summary": proposal.summary, "proposedAt": proposal.created_at}

@@ -8,6 +8,7 @@ from lottisync.answers.stores import ConflictAnswer, Conflicts, Settled, Written
 from lottisync.causality.vector_clock import Host
 from lottisync.cli import entity_names, field_words, typed_values
 from lottisync.cli.acts import acting
+from lottisync.cli.field_words import FieldWords
 from lottisync.cli.help_pages import Group
 from lottisync.cli.terminal import Terminal, common, short
 from lottisync.cli.times import SECONDS, local
@@ -38,7 +39,6 @@ def conflicts(context: click.Context, terminal: Terminal) -> None:
         return
     home = terminal.home
     found = _all(home)
-    labels = field_words.called(home)
 
     def shown() -> None:
         if not found:
@@ -50,16 +50,16 @@ def conflicts(context: click.Context, terminal: Terminal) -> None:
                 (
                     short(c.id),
                     c.title,
-                    field_words.field_name(c.path, labels),
-                    _said(c, c.values[0]),
-                    "; ".join(_said(c, o) for o in c.values[1:]),
+                    said.name(c.path),
+                    _said(said, c, c.values[0]),
+                    "; ".join(_said(said, c, o) for o in c.values[1:]),
                 )
-                for c in found
+                for said, c in found
             ],
         )
         terminal.line("lottisync conflicts keep ID FIELD N  ·  combine ID FIELD VALUE", "dim")
 
-    terminal.emit(Conflicts(found), shown)
+    terminal.emit(Conflicts([one for _, one in found]), shown)
 
 
 @conflicts.command("show")
@@ -73,7 +73,7 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
     """
     home = terminal.home
     store, ident = entity_names.in_conflict(home, entity_id)
-    names, labels = device_names(home), field_words.called(home)
+    names, said = device_names(home), field_words.of_store(home, store)
     with store.reading() as reader:
         entity = reader.entity(ident)
         found = _decisions(reader, entity, names) if entity is not None else []
@@ -83,14 +83,14 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
             rows = [
                 (
                     str(n),
-                    _said(one, each),
+                    _said(said, one, each),
                     say(field_words.WRITERS[each.by]),
                     each.device_name or each.host,
                     local(each.at, SECONDS),
                 )
                 for n, each in enumerate(one.values, 1)
             ]
-            terminal.table(["", field_words.field_name(one.path, labels), "by", "on", "at"], rows)
+            terminal.table(["", said.name(one.path), "by", "on", "at"], rows)
             terminal.line(f"lottisync conflicts keep {short(one.id)} {one.path} N", "dim")
 
     if not found:
@@ -144,20 +144,22 @@ def combine(terminal: Terminal, entity_id: str, field: str, value: str) -> None:
 
 def _settled(terminal: Terminal, store: Store, ident: str, field: str) -> None:
     entity = store.read(ident)
-    said = say("{field} is settled.", field=field_words.field_name(field, field_words.called(terminal.home)))
+    words_of = field_words.of_store(terminal.home, store)
+    said = say("{field} is settled.", field=words_of.name(field))
     if entity is not None and split(field)[1] is None:
-        said += f"  {field_words.value_said(field, entity.value(field))}"
+        said += f"  {words_of.said(field, entity.value(field))}"
     terminal.emit(Settled(ident, field), lambda: terminal.line(said.rstrip(), "green"))
 
 
-def _all(home: TaskHome) -> list[ConflictAnswer]:
-    """The open conflicts, one for each decision of the person."""
+def _all(home: TaskHome) -> list[tuple[FieldWords, ConflictAnswer]]:
+    """The open conflicts, one for each decision of the person, with the words of their store."""
     names = device_names(home)
     found = []
     for store in home.stores.values():
+        said = field_words.of_store(home, store)
         with store.reading() as reader:
             for entity in reader.conflicted():
-                found += _decisions(reader, entity, names)
+                found += [(said, one) for one in _decisions(reader, entity, names)]
     return found
 
 
@@ -178,17 +180,15 @@ def _decisions(reader: Reader, entity: Entity, names: Mapping[Host, str]) -> lis
 
 def show_of_task(terminal: Terminal, found: list[ConflictAnswer]) -> None:
     """All values of each conflict, and the verb that settles it."""
-    labels = field_words.called(terminal.home)
+    said = field_words.of_store(terminal.home, terminal.home.journal)
     for one in found:
-        values = "  |  ".join(f"{number} {_said(one, each)}" for number, each in enumerate(one.values, 1))
-        terminal.line(
-            f"! {one.title}: {words.field(field_words.field_name(one.path, labels))}: {values}", "bold yellow"
-        )
+        values = "  |  ".join(f"{number} {_said(said, one, each)}" for number, each in enumerate(one.values, 1))
+        terminal.line(f"! {one.title}: {said.heading(one.path)}: {values}", "bold yellow")
         terminal.line(f"  lottisync conflicts keep {short(one.id)} {one.path} N", "dim")
 
 
-def _said(conflict: ConflictAnswer, written: Written) -> str:
-    return f"{field_words.value_said(conflict.path, written.value)} ({written.device_name or written.host})"
+def _said(said: FieldWords, conflict: ConflictAnswer, written: Written) -> str:
+    return f"{said.said(conflict.path, written.value)} ({written.device_name or written.host})"
 
 
 def _answer(entity: Entity, conflict: Conflict, names: Mapping[Host, str]) -> ConflictAnswer:

@@ -4,7 +4,7 @@ from lottisync.cli import field_words
 from lottisync.cli.terminal import short
 from lottisync.daemon.home import TaskHome
 from lottisync.entities.entity import Entity
-from lottisync.journal import finding, words
+from lottisync.journal import finding
 from lottisync.problem import Problem
 from lottisync.shown import quoted
 from lottisync.store import conflict as conflicts_of
@@ -59,9 +59,8 @@ def path_meant(home: TaskHome, store: Store, ident: str, named: str) -> str:
     paths = [one.path for one in conflicts_of.of_entity(entity)] if entity is not None else []
     if named in paths:
         return named
-    labels, wanted = field_words.called(home), named.casefold()
-    called = {path: field_words.field_name(path, labels) for path in paths}
-    fitting = [path for path, name in called.items() if wanted in (name.casefold(), words.field(name).casefold())]
+    said, wanted = field_words.of_store(home, store), named.casefold()
+    fitting = [path for path in paths if wanted in (said.name(path).casefold(), said.heading(path).casefold())]
     return fitting[0] if len(fitting) == 1 else named
 
 

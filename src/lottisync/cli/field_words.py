@@ -1,7 +1,7 @@
 """What people call fields of all stores, what these hold, and what they belong to: for `history` and `conflicts`."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,6 +15,7 @@ from lottisync.journal import names as label_names
 from lottisync.journal import repetition, words
 from lottisync.language import marked, say, translated
 from lottisync.store.instant import holds_instant, iso
+from lottisync.store.store import Store
 
 MILLISECONDS = "at_ms"
 """The register of a signed record with the time of the signature."""
@@ -24,52 +25,77 @@ TICKS = ("isChecked", "isArchived")
 WRITERS: Mapping[Writer, str] = {"user": marked("user"), "agent": marked("agent")}
 
 
-def called(home: TaskHome) -> dict[str, str]:
+def _called(home: TaskHome) -> dict[str, str]:
     """What the labels and the categories are called, by id."""
     with home.journal.reading() as reader:
         return {**label_names.of_all(reader, "category"), **label_names.of_all(reader, "label")}
 
 
-def field_name(path: str, labels: Mapping[str, str]) -> str:
-    """What people call a register. A plain field has its own name: `conflicts keep` takes it."""
-    match split(path):
-        case "labels", str(label):
-            return say("label {label}", label=labels.get(label, label))
-        case "suppressedLabels", str(label):
-            return say("rejected label {label}", label=labels.get(label, label))
-        case "receipts", str():
-            return say("confirmed proposal")
-        case "deletedAt", None:
+class FieldWords(NamedTuple):
+    """What people call the fields of one store. Of a store that a program keeps for itself nothing is known but its
+    paths and values: a field that is called `estimate` there may be anything."""
+
+    labels: Mapping[str, str] | None
+    """What labels and categories are called, by id; None for a program's own store."""
+
+    def name(self, path: str) -> str:
+        """What people call a register. A plain field has its own name: `conflicts keep` takes it."""
+        if path == DELETED_AT:
             return say("deleted")
-        case _:
+        if self.labels is None:
             return path
+        match split(path):
+            case "labels", str(label):
+                return say("label {label}", label=self.labels.get(label, label))
+            case "suppressedLabels", str(label):
+                return say("rejected label {label}", label=self.labels.get(label, label))
+            case "receipts", str():
+                return say("confirmed proposal")
+            case _:
+                return path
+
+    def heading(self, path: str) -> str:
+        """The same, with a word for a plain field as well."""
+        if self.labels is None and path != DELETED_AT:
+            return path
+        return words.field(path if path in words.FIELDS else self.name(path))
+
+    def held(self, path: str, value: Any) -> str:
+        """What a register held, for people: a deletion is a word, and not its clocks; a receipt is its result; a
+        category its name; a member of a set was added or taken off."""
+        if path == DELETED_AT and value is not None:
+            return say("deleted")
+        if self.labels is None:
+            return _brief(value)
+        if split(path)[0] in SETS:
+            return _membership(value)
+        if value is not None and path in TICKS:
+            return words.value(path, value)
+        if path == "status" and isinstance(value, str):
+            return words.value(path, value)
+        if path == "categoryId" and isinstance(value, str):
+            return self.labels.get(value, value)
+        if split(path)[0] == "receipts" and isinstance(value, dict):
+            return _brief(value.get("result"))
+        return _plain(path, value)
+
+    def said(self, path: str, value: Any) -> str:
+        """One of the values of a conflict, for people."""
+        if path == DELETED_AT:
+            return say("edited") if value is None else say("deleted")
+        if self.labels is None:
+            return _brief(value)
+        if split(path)[0] in SETS:
+            return _membership(value)
+        if value is None or path == "status" or path in TICKS or holds_instant(path):
+            return words.value(path, value)
+        return _plain(path, value)
 
 
-def held(path: str, value: Any, called: Mapping[str, str]) -> str:
-    """What a register held, for people: a deletion is a word, and not its clocks; a receipt is its result; a category
-    its name; a member of a set was added or taken off."""
-    if split(path)[0] in SETS:
-        return _membership(value)
-    if value is not None and path in TICKS:
-        return words.value(path, value)
-    if path == "status" and isinstance(value, str):
-        return words.value(path, value)
-    if path == "categoryId" and isinstance(value, str):
-        return called.get(value, value)
-    if split(path)[0] == "receipts" and isinstance(value, dict):
-        return _brief(value.get("result"))
-    return say("deleted") if path == DELETED_AT and value is not None else _plain(path, value)
-
-
-def value_said(path: str, value: Any) -> str:
-    """One of the values of a conflict, for people."""
-    if path == DELETED_AT:
-        return say("edited") if value is None else say("deleted")
-    if split(path)[0] in SETS:
-        return _membership(value)
-    if value is None or path == "status" or path in TICKS or holds_instant(path):
-        return words.value(path, value)
-    return _plain(path, value)
+def of_store(home: TaskHome, store: Store) -> FieldWords:
+    """The words for the fields of a store of that home."""
+    ours = store.schema.name in {schema.name for schema in home.SCHEMAS}
+    return FieldWords(_called(home) if ours else None)
 
 
 def _membership(value: Any) -> str:

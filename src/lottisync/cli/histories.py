@@ -7,7 +7,6 @@ from lottisync.cli import entity_names, field_words
 from lottisync.cli.terminal import Terminal, common
 from lottisync.cli.times import SECONDS, local
 from lottisync.daemon.overview import device_names
-from lottisync.journal import words
 from lottisync.language import say
 from lottisync.store import overwritten
 from lottisync.store.instant import iso
@@ -28,7 +27,7 @@ def history(terminal: Terminal, entity_id: str) -> None:
     store, ident = entity_names.where(home, entity_id)
     with store.reading() as reader:
         lines = overwritten.history(reader, ident)
-    names, called = device_names(home), field_words.called(home)
+    names, said = device_names(home), field_words.of_store(home, store)
     rows = [
         WriteAnswer(
             iso(line.stamp.millis),
@@ -49,9 +48,9 @@ def history(terminal: Terminal, entity_id: str) -> None:
                 local(r.at, SECONDS),
                 say(field_words.WRITERS[r.by]),
                 r.device_name or r.host,
-                words.field(r.path if r.path in words.FIELDS else field_words.field_name(r.path, called)),
-                field_words.held(r.path, r.value, called),
-                field_words.held(r.path, r.replaced, called) if r.replaced is not None else "",
+                said.heading(r.path),
+                said.held(r.path, r.value),
+                said.held(r.path, r.replaced) if r.replaced is not None else "",
             )
             for r in rows
         ]

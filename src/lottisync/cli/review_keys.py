@@ -10,11 +10,13 @@ from lottisync.cli.review_items import inbox_of, remember_shown, verdicts_of, wa
 from lottisync.cli.review_page import CHANGED, show_item, show_outcomes
 from lottisync.cli.terminal import Terminal
 from lottisync.device import clock
+from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import marked, say
 from lottisync.problem import Usage
 from lottisync.review import shown_items as printed
 from lottisync.review.item_view import ItemView
 from lottisync.review.outcome import Outcome
+from lottisync.review.proposal import CITATIONS
 
 KEYS = {
     "y": marked("confirm it"),
@@ -94,7 +96,7 @@ def _ask_about(terminal: Terminal, item_id: str, keys: KeyInput) -> str:
                 terminal.line(f"{known}  {say(meaning)}")
             continue
         if key == "e":
-            args = _edited(terminal, args, keys)
+            args = _edited(terminal, item.tool, args, keys)
         outcome = _decided(terminal, key, item, args, keys, seen_stale=seen_stale)
         show_outcomes(terminal, [outcome], inbox_of(terminal), [item])
         printed.follow(terminal.home.agent, [outcome], clock.now())
@@ -129,10 +131,11 @@ def _page_of(terminal: Terminal, item_id: str) -> ItemView:
     return item
 
 
-def _edited(terminal: Terminal, before: dict[str, Any], keys: KeyInput) -> dict[str, Any]:
-    """The arguments as the person typed them; an empty line leaves one as it was."""
+def _edited(terminal: Terminal, tool: str, before: dict[str, Any], keys: KeyInput) -> dict[str, Any]:
+    """The arguments as the person typed them; an empty line leaves one as it was. What the proposal is about, and what
+    it cites, are not asked for."""
     args = dict(before)
-    for name in [name for name in args if name not in ("id", "targetTaskId", "evidenceEntryIds")]:
+    for name in [name for name in args if name not in ACTIONS.subject(tool) | CITATIONS]:
         terminal.line(f"{name} [{args[name]}]:")
         typed = keys.line().strip()
         if typed:

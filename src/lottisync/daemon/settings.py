@@ -21,7 +21,7 @@ from lottisync.agents.endpoint import Endpoint
 from lottisync.language import LANGUAGES
 from lottisync.net.address import parse
 from lottisync.net.listener import DEFAULT_PORT
-from lottisync.problem import Invalid, Problem, Usage
+from lottisync.problem import Invalid, Problem, Sentence, Usage
 
 SETTINGS_FILE = "config.toml"
 OFF = "off"
@@ -119,11 +119,13 @@ def known(name: str) -> str:
     return name
 
 
-def _like(name: str) -> str:
+def _like(name: str) -> Sentence:
     import difflib
 
     near: Iterable[str] = difflib.get_close_matches(name, NAMES)
-    return f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(NAMES)}"
+    if near:
+        return Sentence("Did you mean {names}?", names=" / ".join(near))
+    return Sentence("There are: {names}", names=", ".join(NAMES))
 
 
 def _text(file: Path) -> str:

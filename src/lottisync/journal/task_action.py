@@ -76,6 +76,8 @@ class TaskAction(Proposed):
     builds: ClassVar[bool] = False
     makes_target: ClassVar[bool] = False
     guarded: ClassVar[frozenset[str]] = frozenset()
+    titles: ClassVar[frozenset[str]] = frozenset({"title"})
+    unit: ClassVar[str] = ""
     subject: ClassVar[frozenset[str]] = frozenset()
     marks_rejection: ClassVar[bool] = False
     catalogue: ClassVar[Catalogue] = OURS
@@ -112,6 +114,9 @@ class TaskAction(Proposed):
 
     def created_name(self) -> str:
         return ""
+
+    def made_as(self) -> dict[str, Any]:
+        return {"title": self.created_name()} if self.creates else {}
 
     def along(self, created: str) -> Sequence["TaskAction"]:
         return ()

@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 import msgspec
 from pydantic import ValidationError
 
+from lottisync.entities.entity import Entity
 from lottisync.journal.arguments import EDITED, INCOMPLETE, Call
 from lottisync.journal.task_action import TaskAction
-from lottisync.problem import Problem, Sentence, counted
+from lottisync.problem import Invalid, Problem, Sentence, counted
 from lottisync.review.action import Unreadable
 
 MAX_ARGUMENTS = 100_000
@@ -144,6 +145,14 @@ class Toolbox:
     def subject(self, tool: str) -> frozenset[str]:
         kind = self._action(tool)
         return frozenset() if kind is None else kind.subject
+
+    def unit(self, tool: str) -> str:
+        kind = self._action(tool)
+        return "" if kind is None else kind.unit
+
+    def name_of(self, entity: Entity) -> str | None:
+        names = (entity.value("title"), entity.value("text"))
+        return next((name for name in names if isinstance(name, str) and name), None)
 
     def _action(self, tool: str) -> type[TaskAction] | None:
         kind = self.tools.get(tool)
@@ -292,7 +301,9 @@ def _fault(kind: str, limits: Mapping[str, Any], message: str) -> Sentence:
             return Sentence("it is one of {values}", values=limits["expected"])
         case "value_error":
             reason = limits["error"]
-            own = reason.sentence if isinstance(reason, Problem) else reason.args[0] if reason.args else message
+            own = (
+                reason.sentence if isinstance(reason, Problem | Invalid) else reason.args[0] if reason.args else message
+            )
             return own if isinstance(own, Sentence) else Sentence("{text}", text=own)
     return _KINDS.get(kind) or Sentence("{text}", text=message)
 

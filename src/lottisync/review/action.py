@@ -99,6 +99,10 @@ class Action(Protocol):
     """True if its write creates a missing target. Undoing removes it again."""
     guarded: ClassVar[frozenset[str]]
     """The registers that `objection` is about."""
+    titles: ClassVar[frozenset[str]]
+    """The arguments whose capitals and white space do not make another proposal."""
+    unit: ClassVar[str]
+    """The unit of the action's only value, as an agent reads it: `min`; '' if there is none."""
     subject: ClassVar[frozenset[str]]
     """The arguments that say which thing it is about. A person's edit leaves them as they were proposed."""
     marks_rejection: ClassVar[bool]
@@ -121,6 +125,10 @@ class Action(Protocol):
 
     def created_name(self) -> str:
         """The name of the entity that it creates; '' if it creates nothing."""
+
+    def made_as(self) -> dict[str, Any]:
+        """Register -> value of what it creates, for the registers that make it this thing: a person who changes one of
+        them has said that it was not right. Empty if it creates nothing."""
 
     def along(self, created: str) -> Sequence["Action"]:
         """The actions that are proposed with it, about the entity `created` that it will create."""
@@ -223,3 +231,9 @@ class Actions(Protocol):
 
     def subject(self, tool: str) -> frozenset[str]:
         """`Action.subject` of a tool; empty if this version does not know the tool."""
+
+    def unit(self, tool: str) -> str:
+        """`Action.unit` of a tool; '' if this version does not know the tool."""
+
+    def name_of(self, entity: Entity) -> str | None:
+        """What people call an entity that proposals are about, or that belongs to one; None if it has no name."""

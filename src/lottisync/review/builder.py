@@ -320,8 +320,8 @@ class Builder:
     # -- earlier proposals
 
     def _asked_before(self, draft: Draft, ledger: Ledger, target_view: TargetView | None) -> str | None:
-        alike = likeness(draft.action.tool, draft.args)
-        if any(likeness(other.action.tool, other.args) == alike for other in self._drafts):
+        alike = likeness(draft.action.tool, draft.args, draft.action.titles)
+        if any(likeness(other.action.tool, other.args, other.action.titles) == alike for other in self._drafts):
             return "you have proposed this already in this wake"
         for placed in ledger.placed():
             if placed.item.operation_id == draft.operation or self._earlier.is_same(placed, draft):

@@ -45,7 +45,8 @@ class EarlierProposals:
         item = placed.item
         if item.id not in self._waiting or placed.set.agent_id != self._agent_id or not placed.state.open:
             return False
-        if likeness(item.tool_name, item.args) == likeness(draft.action.tool, draft.args):
+        titles = draft.action.titles
+        if likeness(item.tool_name, item.args, titles) == likeness(draft.action.tool, draft.args, titles):
             return False
         if self.is_same(placed, draft):
             return True
@@ -128,12 +129,14 @@ def _typed(entity: Entity, path: str) -> set[Dot]:
 
 
 def _no_by_hand(made: Entity, action: Action) -> tuple[str, tuple[int, int]] | None:
-    """What a person did to what was created as they had confirmed, and when: `deleted` or `renamed`; None if it is as
-    it was made."""
+    """What a person did to what was created as they had confirmed, and when: `deleted`, `renamed` or `changed`; None if
+    it is as it was made."""
     if is_deleted(made):
         return "deleted", max(_age(write.stamp) for write in made.registers[DELETED_AT])
-    if plain(made.value("title")) != plain(action.created_name()):
-        return "renamed", max(_age(write.stamp) for write in made.registers["title"])
+    for path, value in action.made_as().items():
+        if plain(made.value(path)) != plain(value):
+            verb = "renamed" if value == action.created_name() else "changed"
+            return verb, max((_age(write.stamp) for write in made.registers.get(path, ())), default=(0, 0))
     return None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lottisync.entities import canonical
+from lottisync.review.action import Actions
 from lottisync.review.change import ChangeDecision, ChangeItem
 from lottisync.review.ledger import Ledger, Placed, shows_all
 from lottisync.review.projection import ItemStatus
@@ -34,6 +35,7 @@ MARKS = {"confirmed": "✓", "rejected": "✗", "deferred": "…", "retracted": 
 
 def recent_decisions(
     agents: Store,
+    actions: Actions,
     now: int,
     *,
     agent_id: str,
@@ -52,7 +54,7 @@ def recent_decisions(
     for placed in ledger.placed():
         if placed.set.agent_id == agent_id and placed.item.operation_id not in listed and not hidden(placed):
             listed.add(placed.item.operation_id)
-            entries += _entries(placed)
+            entries += _entries(actions, placed)
     budget = min(room, MAX_BYTES) - _size(HEADING) - _size(LESSON) - 4
     kept: list[tuple[str, str]] = []
     for entry in sorted(entries, key=lambda each: (_is_rejection(each[1]), each), reverse=True)[:MAX_ENTRIES]:
@@ -72,33 +74,34 @@ def _size(line: str) -> int:
     return len(line.encode()) + 3 * line.count("<")
 
 
-def _entries(placed: Placed) -> list[tuple[str, str]]:
+def _entries(actions: Actions, placed: Placed) -> list[tuple[str, str]]:
     """The lines of an item, each with its time."""
     item, state = placed.item, placed.state
     if state.expired:
-        return [(placed.set.created_at, f"- · {_call(item.tool_name, item.args)} — no decision (expired)")]
+        return [(placed.set.created_at, f"- · {_call(actions, item.tool_name, item.args)} — no decision (expired)")]
     if state.status is ItemStatus.PENDING:
         return []
-    return [(head.created_at, _line(item, head)) for head in state.heads if head.verdict in MARKS]
+    return [(head.created_at, _line(actions, item, head)) for head in state.heads if head.verdict in MARKS]
 
 
-def _line(item: ChangeItem, head: ChangeDecision) -> str:
+def _line(actions: Actions, item: ChangeItem, head: ChangeDecision) -> str:
     undone = head.verdict == ItemStatus.RETRACTED and head.actor == "user"
     said = "confirmed, then undone by the user" if undone else head.verdict
-    line = f"- {MARKS[head.verdict]} {_call(item.tool_name, item.args)} — {said}"
+    line = f"- {MARKS[head.verdict]} {_call(actions, item.tool_name, item.args)} — {said}"
     if head.reason:
         line += f" (reason: {_quoted(head.reason)})"
     if head.edited:
-        line += f", but the user changed it to {_call(item.tool_name, head.args)}"
+        line += f", but the user changed it to {_call(actions, item.tool_name, head.args)}"
     return line
 
 
-def _call(tool: str, args: Mapping[str, Any]) -> str:
+def _call(actions: Actions, tool: str, args: Mapping[str, Any]) -> str:
     """`update_task_estimate(120 min)`, `update_checklist_item(id: "abc", isChecked: true)`."""
     shown = effective(args)
     if len(shown) == 1:
-        [(name, value)] = shown.items()
-        return f"{tool}({value} min)" if name == "minutes" else f"{tool}({_quoted(value)})"
+        [value] = shown.values()
+        unit = actions.unit(tool)
+        return f"{tool}({value} {unit})" if unit else f"{tool}({_quoted(value)})"
     return f"{tool}({', '.join(f'{name}: {_quoted(value)}' for name, value in shown.items())})"
 
 

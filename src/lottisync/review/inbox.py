@@ -106,7 +106,7 @@ class Inbox:
     def titles(self, task_ids: Iterable[str]) -> dict[str, str]:
         """The titles of tasks; '' for one that is not here."""
         with self._journal.reading() as journal:
-            return {ident: task_title(journal, ident) for ident in task_ids}
+            return {ident: task_title(journal, self._actions, ident) for ident in task_ids}
 
     def names(self, agent_ids: Iterable[str]) -> dict[str, str]:
         """What agents are called."""

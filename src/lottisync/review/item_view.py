@@ -86,18 +86,17 @@ class Lens(NamedTuple):
 
     def task_title(self, journal: Reader, task_id: str) -> str:
         if task_id not in self.titles:
-            self.titles[task_id] = task_title(journal, task_id)
+            self.titles[task_id] = task_title(journal, self.actions, task_id)
         return self.titles[task_id]
 
 
-def task_title(journal: Reader, task_id: str) -> str:
+def task_title(journal: Reader, actions: Actions, task_id: str) -> str:
     """The title of the task that a proposal is about; '' if it is not here, or damaged."""
     try:
         task = journal.entity(task_id)
     except Damaged:
         return ""
-    title = task.value("title") if task is not None else None
-    return title if isinstance(title, str) else ""
+    return (actions.name_of(task) if task is not None else None) or ""
 
 
 def lens_of(

@@ -10,17 +10,17 @@ Prose is in neither: the same change with another reason is the same proposal, a
 confirming does not make another operation.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from lottisync.causality.digest import sha256
 from lottisync.entities import canonical
 from lottisync.entities.schema import derived_id
 
-PROSE = frozenset({"humanSummary", "reason", "evidenceEntryIds", "confidence"})
+CITATIONS = frozenset({"evidenceEntryIds"})
+"""Arguments that cite what a change rests on, by ids."""
+PROSE = frozenset({"humanSummary", "reason", "confidence"}) | CITATIONS
 """Arguments that explain a change and are not part of it."""
-WORDED = frozenset({"title"})
-"""Arguments whose capitals and white space do not make another proposal."""
 
 
 def effective(args: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,10 +37,10 @@ def digest(tool: str, args: Mapping[str, Any]) -> str:
     return _sha256([tool, effective(args)])
 
 
-def likeness(tool: str, args: Mapping[str, Any]) -> str:
-    """The digest by which proposals are alike for a person: a title with other capitals or other white space is the
-    same question."""
-    return digest(tool, {key: plain(value) if key in WORDED else value for key, value in args.items()})
+def likeness(tool: str, args: Mapping[str, Any], titles: Collection[str]) -> str:
+    """The digest by which proposals are alike for a person: an argument of `titles` with other capitals or other white
+    space is the same question."""
+    return digest(tool, {key: plain(value) if key in titles else value for key, value in args.items()})
 
 
 def plain(text: Any) -> Any:

@@ -158,7 +158,7 @@ def _removal(reader: Reader, effect: Effect, entity: Entity) -> Restoration:
         if owned.id in ours and len({write.stamp.dot for ws in owned.registers.values() for write in ws}) == 1:
             along.append(owned.id)
         elif owned.id != entity.id:
-            stale.append(StaleField(owned.id, owned.type, None, owned.value("title") or owned.value("text")))
+            stale.append(StaleField(owned.id, owned.type, None, effect.actions.name_of(owned)))
     return Restoration(entity, {}, stale, delete=not stale, along=tuple(along))
 
 
@@ -181,7 +181,7 @@ def _made_along(reader: Reader, effect: Effect) -> tuple[list[str], list[StaleFi
         if is_deleted(made):
             continue
         if any(not made.dots(path) <= _dots(effect.item, made) for path in made.registers):
-            changed.append(StaleField(made.id, made.type, None, made.value("title") or made.value("text")))
+            changed.append(StaleField(made.id, made.type, None, effect.actions.name_of(made)))
         along.append(made.id)
     return along, changed
 
@@ -203,11 +203,11 @@ def _args(receipt: Any) -> dict[str, Any]:
 
 
 def _values(effect: Effect, args: dict[str, Any]) -> dict[str, Any]:
-    """Register -> the value that the effect wrote with these arguments; for a creation its title."""
+    """Register -> the value that the effect wrote with these arguments; for a creation, what makes it this thing."""
     action = effect.worded(args)
     if action is None:
         return {}
-    return {"title": action.created_name()} if action.creates and "title" in args else action.values()
+    return action.made_as() if action.creates else action.values()
 
 
 def _dots(item: ChangeItem, entity: Entity) -> frozenset[Dot]:

@@ -22,8 +22,9 @@ TABLE = """create table quarantine (n integer primary key, id text not null, typ
 VERSION_COLUMNS = "id, type, clock, stamps, document"
 RAW_COLUMNS = "cast(id as blob), cast(type as blob), clock, stamps, document"
 """The same as bytes, for `tables.raw_version`."""
-MAX_REASON = 300
-"""Characters of a reason. One whose words are more than that is kept as English text, and cut off."""
+MAX_REASON, MAX_WORDS = 300, 1200
+"""Characters of a reason: as English text, and as words that keep their values. One whose words are more than that is
+kept as text, and cut off."""
 
 
 class QuarantinedVersion(NamedTuple):
@@ -87,7 +88,7 @@ class Quarantine:
                 kept.version.document,
                 kept.hash,
                 kept.counted,
-                _stored(kept.reason),
+                stored_reason(kept.reason),
             ),
         )
         self.empty = False
@@ -112,9 +113,10 @@ def read(connection: apsw.Connection, where: str = "", bindings: tuple[Any, ...]
     ]
 
 
-def _stored(reason: Sentence) -> str:
+def stored_reason(reason: Sentence) -> str:
+    """A reason as the column holds it."""
     words = column(reason)
-    return words if len(words) <= MAX_REASON else reason[:MAX_REASON]
+    return words if len(words) <= MAX_WORDS else reason[:MAX_REASON]
 
 
 def clock_or_none(made: Version) -> Clock:

@@ -156,7 +156,7 @@ class Conversation:
         Over the wire goes its text, or what is said `to_peer` in its place."""
         if self.open:
             said = (to_peer or reason)[: m.MAX_TEXT]
-            self._ended = m.Close(code, reason if isinstance(reason, Sentence) else said)
+            self._ended = m.Close(code, reason if len(reason) <= m.MAX_TEXT else reason[: m.MAX_TEXT])
             self.queued.append([m.Close(code, said)])
 
     def release(self) -> None:

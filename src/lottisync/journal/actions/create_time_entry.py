@@ -45,6 +45,9 @@ class CreateTimeEntry(TaskAction):
     def created_name(self) -> str:
         return self.text
 
+    def made_as(self) -> dict[str, Any]:
+        return {"text": self.text, **self._span().fields()}
+
     def read_target(self, reader: Reader, task_id: str) -> TargetView:
         task = reader.entity(task_id)
         entries = [entity for entity in reader.owned_by(task_id) if entity.type == ENTRY]

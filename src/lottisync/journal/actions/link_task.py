@@ -57,6 +57,7 @@ class LinkTask(TaskAction):
     purpose: ClassVar[str] = "Propose a link from this task to another."
     when: ClassVar[str] = "When what was written says how this task stands to another one."
     makes_target: ClassVar[bool] = True
+    subject: ClassVar[frozenset[str]] = frozenset({"targetTaskId"})
 
     relation: Relation = Field(description="How this task stands to the other: this task <relation> the other.")
     target_task_id: EntityIdText = Field(

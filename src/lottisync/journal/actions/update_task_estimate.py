@@ -17,6 +17,7 @@ class UpdateTaskEstimate(TaskField):
     aliases: ClassVar[tuple[str, ...]] = ("set_task_estimate",)
     register: ClassVar[str] = "estimate"
     noun: ClassVar[str] = "estimate"
+    unit: ClassVar[str] = "min"
 
     minutes: Annotated[
         int,

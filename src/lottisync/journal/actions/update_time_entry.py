@@ -106,7 +106,7 @@ class UpdateTimeEntry(TimeChange):
         try:
             time_entry.checked_span(self.start_time or held["at"], self.end_time or held["end"])
         except Problem as problem:
-            return problem.message
+            return problem.sentence
         return None
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
