@@ -14,6 +14,8 @@ from tests.web.visitor import ITEM, PROPOSED, TASK, TITLE, Visitor
 from lottisync.agents import switch
 from lottisync.daemon.home import TaskHome
 from lottisync.device.clock import now
+from lottisync.device.home import Home
+from lottisync.entities.schema import EntityType, schema
 from lottisync.journal import names, tasks
 from lottisync.language import speaking
 from lottisync.review.change import ChangeDecision
@@ -477,3 +479,22 @@ def test_web_962_what_was_edited_is_said_in_the_readers_language() -> None:
     with speaking("de"):
         assert verdict_word(known) == "bestätigt als: Status auf erledigt setzen"
         assert verdict_word(replace(stored, tool_name="?")) == "bestätigt als: Set status to GROOMED"
+
+
+def test_web_33_a_programs_own_store_is_shown_as_it_is(visitor: Visitor, tmp_path: Path) -> None:
+    """WEB-33, STORE-34: its fields may have the names of ours; they were shown, and written, as those of a task."""
+    jobs = schema("jobs", [EntityType("task")])
+    home, other = visitor.home, TaskHome.create(tmp_path / "other", "phone", [jobs])
+    Home.open(home.path, [jobs]).close()
+    home.look_for_stores()
+    for device, estimate in ((other, 90), (home, 30)):
+        with device.store("jobs").transaction(now(), PERSON) as tx:
+            tx.put("j1", "task", {"title": "Weld", "estimate": estimate})
+    send(other.store("jobs"), home.store("jobs"))
+    other.close()
+    page = visitor.get("/conflicts")
+    assert sorted(re.findall(r'class="side">([^<]+)<', page)) == ["30", "90"]
+    assert 'name="value"' not in page
+    answer = visitor.post("/conflicts", 400, **fields(page), keep="both", value="60")
+    assert "Estimate cannot be written here: keep one of its values" in answer
+    assert "No two devices disagree." in visitor.post("/conflicts", **fields(page), keep="2")

@@ -32,11 +32,10 @@ def _called(home: TaskHome) -> dict[str, str]:
 
 
 class FieldWords(NamedTuple):
-    """What people call the fields of one store. Of a store that a program keeps for itself nothing is known but its
-    paths and values: a field that is called `estimate` there may be anything."""
+    """What people call the fields of one store."""
 
     labels: Mapping[str, str] | None
-    """What labels and categories are called, by id; None for a program's own store."""
+    """What labels and categories are called, by id; None for a store that this program does not know (`Home.knows`)."""
 
     def name(self, path: str) -> str:
         """What people call a register. A plain field has its own name: `conflicts keep` takes it."""
@@ -94,8 +93,7 @@ class FieldWords(NamedTuple):
 
 def of_store(home: TaskHome, store: Store) -> FieldWords:
     """The words for the fields of a store of that home."""
-    ours = store.schema.name in {schema.name for schema in home.SCHEMAS}
-    return FieldWords(_called(home) if ours else None)
+    return FieldWords(_called(home) if home.knows(store) else None)
 
 
 def _membership(value: Any) -> str:

@@ -20,6 +20,7 @@ from lottisync.device.folder import StoreFolder
 from lottisync.device.space import HOST_BINDING, SPACE
 from lottisync.entities.schema import StoreSchema
 from lottisync.problem import Problem, Usage
+from lottisync.store.store import Store
 
 if TYPE_CHECKING:
     from lottisync.identity.device_key import DeviceKey
@@ -113,6 +114,11 @@ class Home(Device):
         self.folder.create(self.folder.missing())
         self.members.add(name, self.key.certificate, now)
         self.bind_hosts(now)
+
+    def knows(self, store: Store) -> bool:
+        """Whether the fields of a store are this program's. Of a store that another program keeps nothing is known but
+        paths and values: a field may have the name of one of ours, and another meaning."""
+        return store.schema.name in {schema.name for schema in self.SCHEMAS}
 
     def add_new_stores(self) -> None:
         """Make the listed stores that this device has never had. One that it has had, and that is gone, is not made

@@ -3,6 +3,7 @@
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -83,6 +84,8 @@ def settle(request: Request) -> Response:
             there = [one for one in _of_entity(tx, ident) if one.path == path]
             if not there or _seen(there[0]) != form.one("seen"):
                 return _shown(request, said=NOTHING_DONE, status=409)
+            if number == BOTH and not site.home.knows(store):
+                raise Problem("bad-value", "{path} cannot be written here: keep one of its values", path=path)
             if number == BOTH:
                 by_hand.write(tx, there[0], form)
             else:
@@ -125,19 +128,26 @@ def _shown(request: Request, *, said: str = "", status: int = 200) -> Response:
 def _pairs(site: Site) -> list[Pair]:
     found = []
     for name, store in site.home.stores.items():
+        known = site.home.knows(store)
         with store.reading() as reader:
             names = site.names_of_hosts(reader)
             for one in conflicts_of.decisions_of_store(reader):
-                texts = [_text(one, words.named(reader, one.path, candidate.value)) for candidate in one.candidates]
+                texts = [_text(reader, one, candidate.value, known=known) for candidate in one.candidates]
                 sides = [
                     _side(one, number, parts, candidate, names)
                     for number, (parts, candidate) in enumerate(zip(differing(texts), one.candidates, strict=True), 1)
                 ]
-                title, label = _title(reader, one.entity), task_words.field(one.path)
-                held = words.named(reader, one.path, one.candidates[0].value)
-                typed = (by_hand.field_of(one), "" if held is None else str(held), _reason(reader, one))
+                title = _title(reader, one.entity)
+                label = task_words.field(one.path) if known or one.path == DELETED_AT else one.path
+                typed = _typed(reader, one) if known else ("", "", "")
                 found.append(Pair(name, one.entity, one.path, title, label, sides, *typed))
     return found
+
+
+def _typed(reader: Reader, one: Conflict) -> tuple[str, str, str]:
+    """The field that another value is typed into, and what it and the reason begin with."""
+    held = words.named(reader, one.path, one.candidates[0].value)
+    return by_hand.field_of(one), "" if held is None else str(held), _reason(reader, one)
 
 
 def _reason(reader: Reader, one: Conflict) -> str:
@@ -163,10 +173,13 @@ def _outcome(one: Conflict, candidate: Candidate) -> str:
     return say("Keep the task") if one.type == "task" else say("Keep it")
 
 
-def _text(one: Conflict, held: Any) -> str:
+def _text(reader: Reader, one: Conflict, held: Any, *, known: bool) -> str:
+    """A value, as people say it; of a store that is not known, as it is stored."""
     if one.path == DELETED_AT:
         return say("Deleted") if held is not None else say("Edited, and not deleted")
-    return words.value(one.path, held)
+    if known:
+        return words.value(one.path, words.named(reader, one.path, held))
+    return held if isinstance(held, str) else msgspec.json.encode(held).decode()
 
 
 def _title(reader: Reader, ident: str) -> str:
