@@ -28,7 +28,7 @@ from lottisync.device.peers import last_absences, remember_absences
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.journal import tasks
 from lottisync.journal.repetition import Rule, how_often
-from lottisync.language import speaking, translated
+from lottisync.language import LANGUAGES, speaking, translated
 from lottisync.problem import Invalid, Problem, Sentence, counted
 from lottisync.review import effect_write
 from lottisync.sync.event import Mended, words
@@ -504,3 +504,26 @@ def test_a_problem_keeps_its_words() -> None:
 def test_cli_861_a_value_with_a_name_that_no_template_can_give_is_not_put_in(name: str) -> None:
     """CLI-861: another device may have written it, and `str.format` raised IndexError and KeyError."""
     assert wording.of_field(["{" + name + "}", {name: "x"}]) == "{" + name + "}"
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        ["(Did you mean one of: {possibilities}?)", {"possibilities": "x"}],
+        ["mended {count:,} entities of {store}", {"store": "x"}],
+    ],
+)
+def test_cli_861_a_sentence_of_ours_with_other_values_than_its_translation_needs_is_said_in_english(
+    stored: list[Any],
+) -> None:
+    """CLI-861: it was a KeyError, wherever the sentence of another device was shown."""
+    held = wording.of_field(stored)
+    assert held is not None
+    for language in LANGUAGES:
+        with speaking(language):
+            assert translated(held)
+
+
+def test_cli_861_a_number_without_end_is_not_formatted() -> None:
+    """CLI-861"""
+    assert wording.of_column('["{a:.1f}",{"a":1' + "0" * 400 + "}]") == "{a:.1f}"

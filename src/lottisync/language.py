@@ -188,10 +188,14 @@ def several(one: str, many: str, count: int, /, **values: Any) -> str:
 def translated(sentence: str | Problem) -> str:
     """A `Problem` or a `Sentence` in the reader's language. Any other text is looked up as it is."""
     if isinstance(sentence, Problem):
+        sentence = sentence.sentence
+    if not isinstance(sentence, Sentence):
+        return say(sentence)
+    try:
         return say(sentence.template, **sentence.arguments)
-    if isinstance(sentence, Sentence):
-        return say(sentence.template, **sentence.arguments)
-    return say(sentence)
+    except (LookupError, ValueError):
+        # Another device may have stored a sentence of ours with other values than its translation has places for.
+        return str(sentence)
 
 
 def number(count: int) -> str:

@@ -54,7 +54,7 @@ def sentence(words: Wording, depth: int = MAX_DEPTH) -> Sentence:
         values[name] = sentence(value, depth - 1) if isinstance(value, Wording) else _short(value)
     try:
         return Sentence(template, **values)
-    except ValueError:  # a text where the template has a format of numbers
+    except (ValueError, OverflowError):  # a text, or a number without end, where the template has a format of numbers
         return Sentence(template)
 
 

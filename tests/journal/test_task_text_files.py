@@ -17,6 +17,7 @@ from lottisync.entities.entity import HIGH
 from lottisync.journal import names, task_csv, task_file, task_markdown, task_rows, task_values, tasks, time_entry
 from lottisync.journal.task_file import Added, TaskFile
 from lottisync.journal.task_rows import FileRow, file_of
+from lottisync.language import speaking, translated
 from lottisync.problem import Problem
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -250,3 +251,15 @@ def test_a_running_timer_and_values_that_no_verb_writes_are_left_out(tmp_path: P
     [row] = rows_of(store)
     assert row == FileRow(kind="task", text=task_rows.UNTITLED, status="OPEN", priority="P2", id="t1")
     assert all(read(written([row], form), form).tasks for form in FORMATS)
+
+
+def test_cli_440_what_is_wrong_with_a_line_is_said_in_the_readers_language() -> None:
+    """CLI-440: the reason stood in English within a German sentence."""
+    with pytest.raises(Problem) as refused:
+        task_csv.read(b"titel\nMilk\n", "a.csv", 0)
+    with speaking("de"):
+        assert translated(refused.value).startswith("a.csv: Zeile 1: 'titel' ist keine Spalte; es gibt type, ")
+    with pytest.raises(Problem) as refused:
+        task_csv.read(b"title,due\nMilk,2026-99-99\n", "a.csv", 0)
+    with speaking("de"):
+        assert translated(refused.value).startswith("a.csv: Zeile 2: eine Fälligkeit ist ein Tag wie")

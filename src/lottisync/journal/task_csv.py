@@ -15,6 +15,7 @@ from typing import Any
 
 from lottisync.journal.task_file import TaskFile
 from lottisync.journal.task_rows import FileRow, Kind, bad_line, by_the_clock, decoded, file_of
+from lottisync.problem import Sentence
 from lottisync.shown import quoted
 
 COLUMNS = (
@@ -66,30 +67,42 @@ def _rows(text: str, name: str) -> Iterator[FileRow]:
                 yield _row(columns, cells, name, begins)
             begins = reader.line_num + 1
     except csv.Error as error:
-        raise bad_line(name, begins, str(error)) from None
+        raise bad_line(name, begins, Sentence("{error}", error=error)) from None
     if not columns:
-        raise bad_line(name, 1, f"it names no columns; they are {', '.join(COLUMNS)}")
+        raise bad_line(name, 1, Sentence("it names no columns; they are {columns}", columns=", ".join(COLUMNS)))
 
 
 def _columns(cells: list[str], name: str) -> list[str]:
     columns = ["text" if cell.strip().lower() == "title" else cell.strip().lower() for cell in cells]
     for cell, column in zip(cells, columns, strict=True):
         if column not in COLUMNS:
-            raise bad_line(name, 1, f"{quoted(cell)} is not a column; they are {', '.join(COLUMNS)}")
+            raise bad_line(
+                name,
+                1,
+                Sentence("{cell} is not a column; they are {columns}", cell=quoted(cell), columns=", ".join(COLUMNS)),
+            )
         if columns.count(column) > 1:
-            raise bad_line(name, 1, f"the column {column} stands there twice")
+            raise bad_line(name, 1, Sentence("the column {column} stands there twice", column=column))
     if "text" not in columns:
-        raise bad_line(name, 1, "there is no column text (or title)")
+        raise bad_line(name, 1, Sentence("there is no column text (or title)"))
     return columns
 
 
 def _row(columns: list[str], cells: list[str], name: str, line: int) -> FileRow:
     if len(cells) > len(columns):
-        raise bad_line(name, line, f"it has {len(cells)} cells, and there are {len(columns)} columns")
+        raise bad_line(
+            name,
+            line,
+            Sentence("it has {cells} cells, and there are {columns} columns", cells=len(cells), columns=len(columns)),
+        )
     values: dict[str, Any] = dict(zip_longest(columns, map(_unmarked, cells), fillvalue=""))
     kind = values.pop("type", "").strip().lower()
     if kind not in KINDS:
-        raise bad_line(name, line, f"a type is one of {', '.join(filter(None, KINDS))}; got {quoted(kind)}")
+        raise bad_line(
+            name,
+            line,
+            Sentence("a type is one of {kinds}; got {kind}", kinds=", ".join(filter(None, KINDS)), kind=quoted(kind)),
+        )
     values["labels"] = _split(values.get("labels", ""))
     return FileRow(kind=KINDS[kind], line=line, **values)
 

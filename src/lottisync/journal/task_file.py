@@ -20,7 +20,7 @@ from lottisync.entities.schema import derived_id
 from lottisync.entities.version import ENTITY_ID
 from lottisync.journal import names, repetition, task_values, tasks, time_entry
 from lottisync.journal.types import Task
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis
 from lottisync.store.transaction import Transaction
@@ -140,10 +140,10 @@ def _check(file: TaskFile, name: str) -> None:
     _unique([label.key for label in file.labels], "label", name)
     _unique([task.key for task in file.tasks], "task", name)
     for label in file.labels:
-        with refused_at(f"{name}: label {quoted(label.key)}"):
+        with refused_at(Sentence("{name}: label {key}", name=name, key=quoted(label.key))):
             task_values.checked_title(label.name)
     for task in file.tasks:
-        where = f"{name}: task {quoted(task.key)}"
+        where = Sentence("{name}: task {key}", name=name, key=quoted(task.key))
         with refused_at(where):
             _check_values(task)
         _unique([item.key for item in task.checklist], "checklist item", where)
@@ -173,13 +173,13 @@ def _check(file: TaskFile, name: str) -> None:
 
 
 @contextlib.contextmanager
-def refused_at(where: str) -> Iterator[None]:
+def refused_at(where: Sentence) -> Iterator[None]:
     """Within it, an error says where in the file it is."""
     try:
         yield
     except Problem as problem:
         raise Problem(
-            "bad-file", "{where}: {message_}. Nothing was imported", where=where, message_=problem.message
+            "bad-file", "{where}: {message_}. Nothing was imported", where=where, message_=problem.sentence
         ) from None
 
 

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from lottisync.journal.task_file import TaskFile
 from lottisync.journal.task_rows import FileRow, Kind, bad_line, by_the_clock, decoded, file_of
 from lottisync.journal.types import PRIORITIES, STATUSES
+from lottisync.problem import Sentence
 
 HEADING = "# Tasks"
 INDENT = "    "
@@ -155,7 +156,11 @@ class _Reading:
     def _take_box(self, box: re.Match[str], indent: int, number: int) -> None:
         ticked, text = (box[1], box[2]) if box[1] else (box[3], box[4])
         if len(text) > MAX_LINE:
-            raise bad_line(self._name, number, f"it has {len(text):,} characters; it may have {MAX_LINE:,}")
+            raise bad_line(
+                self._name,
+                number,
+                Sentence("it has {many:,} characters; it may have {most:,}", many=len(text), most=MAX_LINE),
+            )
         is_task = self._indent is None or indent <= self._indent
         if is_task:
             self._indent = indent

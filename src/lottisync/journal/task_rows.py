@@ -29,7 +29,7 @@ from lottisync.journal.task_file import (
     refused_at,
 )
 from lottisync.journal.types import TIME, Category, ChecklistItem, Entry
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis, since_1970, there
 from lottisync.store.reader import Reader
@@ -181,10 +181,10 @@ def decoded(raw: bytes, name: str) -> str:
     try:
         return _newlines(raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise bad_line(name, raw[: error.start].count(b"\n") + 1, "it is not UTF-8") from None
+        raise bad_line(name, raw[: error.start].count(b"\n") + 1, Sentence("it is not UTF-8")) from None
 
 
-def bad_line(name: str, line: int, what: str) -> Problem:
+def bad_line(name: str, line: int, what: Sentence) -> Problem:
     return Problem("bad-file", "{name}: line {line}: {what}. Nothing was imported", name=name, line=line, what=what)
 
 
@@ -193,7 +193,7 @@ def file_of(found: Iterable[FileRow], name: str, now: int) -> TaskFile:
     the line."""
     made = _Made(name, iso(now))
     for row in found:
-        with refused_at(f"{name}: line {row.line}"):
+        with refused_at(Sentence("{name}: line {line}", name=name, line=row.line)):
             made.take(row)
     return parse(msgspec.json.encode(made.file()), name)
 

@@ -9,7 +9,7 @@ correct itself:
 
     invalid, or about an entity that this store does not hold     the context came from here, so the id was invented
     a tick that the user set, without a reason                    the guard; a new title passes
-    a label with low confidence, or a fourth label                a person can weigh three
+    what its action finds pointless: too unsure, or too many      a person can weigh a few
     a value that is set already                                   there is nothing to decide
     a field that was written after the context was read           the model saw an old value
     a proposal that waits already, or was decided in this run

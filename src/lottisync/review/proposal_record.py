@@ -47,7 +47,7 @@ def proposal_records(
     about: str | None = None,
     language: str = "en",
 ) -> list[ProposalRecord]:
-    """Every proposal, oldest first. With `about` only those on one checklist item: its history (S0-45)."""
+    """Every proposal, oldest first. With `about` only those on one thing: its history (S0-45)."""
     with agents.reading() as reader:
         held = Ledger.read(reader, now, task_id)
         short_ids = {one.id: short(reader, one.id) for one in held.sets}
