@@ -64,9 +64,15 @@ class Problem(Exception):
         """The sentence with its template and its values, without the hint."""
         super().__init__(str(self.sentence))
         self.code = code
-        self.template = self.sentence.template
-        self.arguments = self.sentence.arguments
         self.hint = hint
+
+    @property
+    def template(self) -> str:
+        return self.sentence.template
+
+    @property
+    def arguments(self) -> dict[str, object]:
+        return self.sentence.arguments
 
     @property
     def message(self) -> str:

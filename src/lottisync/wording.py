@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from lottisync.problem import Invalid, Problem, Sentence
+from lottisync.problem import Problem, Sentence
 
 MAX_TEXT = 2_000
 """Characters of a template or a value that came of a store."""
@@ -37,10 +37,8 @@ def written(said: str | Problem) -> Wording:
 
 
 def _value(value: object) -> "str | int | float | Wording":
-    if isinstance(value, Problem | Sentence):
+    if isinstance(value, Sentence):
         return written(value)
-    if isinstance(value, Invalid):
-        return written(value.sentence)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 

@@ -156,10 +156,11 @@ def _all(home: TaskHome) -> list[tuple[FieldWords, ConflictAnswer]]:
     names = device_names(home)
     found = []
     for store in home.stores.values():
-        said = field_words.of_store(home, store)
         with store.reading() as reader:
-            for entity in reader.conflicted():
-                found += [(said, one) for one in _decisions(reader, entity, names)]
+            those = [one for entity in reader.conflicted() for one in _decisions(reader, entity, names)]
+        if those:
+            said = field_words.of_store(home, store)
+            found += [(said, one) for one in those]
     return found
 
 
