@@ -1,9 +1,11 @@
 """What a store's file says of its own schema, and how a program with a newer one brings it up to that."""
 
+from contextlib import closing
 from pathlib import Path
 
 import apsw
 import pytest
+from tests.support import sqlite
 from tests.support.stores import NOON, minting, send
 
 from lottisync.entities.entity import HIGH
@@ -112,6 +114,50 @@ def test_store_36_an_older_program_goes_by_the_newer_description(file: Path) -> 
         assert [entity.id for entity in reader.by_type("recipe", subtype="dessert")] == ["r2"]
     assert faults(newer) == []
     newer.close()
+
+
+def test_store_360_an_open_store_goes_by_what_another_program_describes_meanwhile(file: Path) -> None:
+    """A daemon holds the store open for weeks. Rows that it takes then have the columns and tables of the newer schema,
+    whose owner's column has another name, and in which a type has become a link."""
+    older = opened(file, COOKBOOK)
+    with older.reading() as reader:
+        assert [entity.id for entity in reader.by_type("recipe", owner="b1")] == ["r1"]
+    older.snapshot().close()
+    newer = opened(file, NEWER)
+    link = link_id("goesWith", "r2", "r1")
+    with older.transaction(NOON, HIGH) as tx:
+        tx.put("r2", "recipe", {"title": "Cake", "bookId": "b1", "course": "dessert"})
+        tx.put(link, "goesWith", {"fromId": "r2", "toId": "r1"})
+    for store in (older, newer):
+        with store.reading() as reader:
+            assert [entity.id for entity in reader.by_type("recipe", owner="b1", subtype="dessert")] == ["r2"]
+            assert lookups.ends_from(reader, "r2", "goesWith") == ["r1"]
+    with closing(older.snapshot()) as snapshot:
+        assert snapshot.schema.version == 2
+    assert older.schema.version == 2
+    assert faults(newer) == []
+    for store in (older, newer):
+        store.close()
+
+
+def test_store_360_a_reader_finds_by_the_newer_names(file: Path) -> None:
+    older = opened(file, COOKBOOK)
+    opened(file, NEWER).close()
+    with older.reading() as reader:
+        assert [entity.id for entity in reader.by_type("recipe", owner="b1", subtype="starter")] == ["r1"]
+    older.close()
+
+
+def test_store_360_a_description_that_is_damaged_meanwhile_changes_nothing(file: Path) -> None:
+    store = opened(file, COOKBOOK)
+    for damage in ("update schema set description = '{'", "delete from schema"):
+        sqlite.connection(store).execute(damage).fetchall()
+        with store.transaction(NOON, HIGH) as tx:
+            tx.put("r2", "recipe", {"title": damage, "bookId": "b1"})
+        with store.reading() as reader:
+            assert [entity.id for entity in reader.by_type("recipe", owner="b1")] == ["r1", "r2"]
+        assert store.schema == COOKBOOK
+    store.close()
 
 
 def test_store_63_another_schema_under_the_same_version_is_refused(file: Path) -> None:

@@ -118,6 +118,21 @@ def settled(
     return _effective(connection, file, given)
 
 
+def text(connection: apsw.Connection) -> bytes:
+    """The description as it is in the file at this moment; nothing if there is none, or if its page cannot be read."""
+    with contextlib.suppress(apsw.CorruptError):
+        rows: list[Any] = connection.execute("select cast(description as blob) from schema").fetchall()
+        return bytes(rows[0][0]) if rows else b""
+    return b""
+
+
+def reread(connection: apsw.Connection, held: StoreSchema) -> StoreSchema:
+    """The schema of a file that another program may have brought up to a newer one while this one went by `held`
+    (STORE-360). A description that is damaged meanwhile changes nothing: the tables are what they were."""
+    described = _described(connection)
+    return held if described is None or written(described[0]) == written(held) else _with_own(described[0], held)
+
+
 def add_local_tables(connection: apsw.Connection, definitions: str) -> None:
     """Make what the file lacks of these local tables, and views that have changed: they are not described, so no
     version says that a program has new ones. A disk that takes nothing is left as it is, for reading goes on without
@@ -205,11 +220,14 @@ def _effective(connection: apsw.Connection, file: Path, given: StoreSchema | Non
             file=file,
         )
     found, position = described
-    if given is None:
-        return found, position
+    return (found if given is None else _with_own(found, given)), position
+
+
+def _with_own(found: StoreSchema, given: StoreSchema) -> StoreSchema:
+    """What a file says, with what it does not say and a program's own schema does: its views and its local tables."""
     views = {name: each.view for name, each in given.types.items()}
     types = {name: each.viewed_as(views[name]) if name in views else each for name, each in found.types.items()}
-    return msgspec.structs.replace(found, types=types, local_tables=given.local_tables), position
+    return msgspec.structs.replace(found, types=types, local_tables=given.local_tables)
 
 
 def _bring_up(connection: apsw.Connection, file: Path, given: StoreSchema, position: int | None) -> None:

@@ -21,7 +21,8 @@ _STRIDE = 1_000
 
 
 class Snapshot(Reader):
-    """On a separate connection until `close`; writers go on meanwhile. Made by `Store.snapshot`."""
+    """On a separate connection, in a transaction that lasts until `close`; writers go on meanwhile. Made by
+    `Store.snapshot`."""
 
     def __init__(
         self,
@@ -36,8 +37,6 @@ class Snapshot(Reader):
         self._rest = rest
         self._hosts: tuple[OwnHost, KnownHosts] | None = None
         self._left: apsw.Connection | None = connection
-        self._rows("begin")
-        self._rows("select counter from state")  # the moment is the first read's, not that of `begin`
 
     def _execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         with sqlite_errors_as_problems(self._file):

@@ -63,7 +63,7 @@ class Store:
     ) -> None:
         self.file = file
         self.position = position
-        self.schema = schema
+        self._in_force = (b"", schema)
         self._connection = connection
         self._mint = mint
         self._vfs = vfs
@@ -126,6 +126,20 @@ class Store:
             raise
         identity = file_identity(file) if detect == "early" else None
         return Store(file, schema, connection, mint, vfs, identity, position=position)
+
+    @property
+    def schema(self) -> StoreSchema:
+        """The one that the last transaction went by."""
+        return self._in_force[1]
+
+    def _schema_at(self, connection: apsw.Connection) -> StoreSchema:
+        """The schema of the file in the transaction that has just begun. Another program may have brought it up to a
+        newer one: by the old one a row would get wrong columns, or none (STORE-360)."""
+        described, held = self._in_force
+        if (found := description.text(connection)) and found != described:
+            held = description.reread(connection, held)
+            self._in_force = (found, held)
+        return held
 
     def settle(self, now: int) -> None:
         """Look now whether this file is a copy, not at the first write."""
@@ -214,9 +228,10 @@ class Store:
                 self._rollback()
 
     def _begun(self, now: int, precedence: int | None) -> Merge:
+        schema = self._schema_at(self._connection)
         if precedence is None:
-            return Merge(self.schema, self._connection, self._mint, now, self._hosts)
-        return Transaction(self.schema, self._connection, self._mint, now, precedence, self._hosts)
+            return Merge(schema, self._connection, self._mint, now, self._hosts)
+        return Transaction(schema, self._connection, self._mint, now, precedence, self._hosts)
 
     def _rollback(self) -> None:
         if self._connection.in_transaction:
@@ -234,7 +249,7 @@ class Store:
             else:
                 self._connection.execute("begin").fetchall()
                 try:
-                    yield Reader(self.schema, self._connection, self._hosts)
+                    yield Reader(self._schema_at(self._connection), self._connection, self._hosts)
                 finally:
                     self._rollback()
 
@@ -249,7 +264,10 @@ class Store:
             if cache_kib is not None:
                 bound_cache(connection, cache_kib)
             rest = self._rest if cache_kib is None else self._rest_unbounded
-            return Snapshot(self.schema, connection, self.file, rest, self._hosts)
+            with sqlite_errors_as_problems(self.file):
+                connection.execute("begin").fetchall()
+                schema = self._schema_at(connection)  # the moment is that of this read, not of `begin`
+            return Snapshot(schema, connection, self.file, rest, self._hosts)
         except BaseException:
             connection.close()
             raise
