@@ -117,9 +117,29 @@ def test_forget_1_of_hosts_of_which_nothing_is_here_nothing_is_noted(tmp_path: P
     with_chains(store, {A: 1})
     tell(store, "phone", {A: 1, B: 2})
     tell(store, "desk", {B: 2}, direct=False)
-    assert acknowledged(store) == {"phone": {A: 1}}
+    assert acknowledged(store) == {"phone": {A: 1}, "desk": {}}
     with store.reading() as reader:
         assert reader.local("select count(*) from hosts where host = ?", (B,)) == [(0,)]
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_forget_110_a_device_that_announced_the_store_while_it_knew_nothing_is_waited_for(
+    tmp_path: Path, direct: bool
+) -> None:
+    """It was taken for one that lacks the store, if it was heard of in another one: a deletion was forgotten that it
+    had not seen."""
+    (tmp_path / "other").mkdir()
+    store, other = new_store(tmp_path), new_store(tmp_path / "other", 2)
+    for each in (store, other):
+        with_chains(each, {A: 1})
+    tell(other, "phone", {A: 1})
+    stores = {"journal": store, "other": other}
+    assert forgetting.waited_for("journal", stores, ["phone"]) == set()
+    tell(store, "phone", {}, direct=direct)
+    assert acknowledged(store) == {"phone": {}}
+    assert forgetting.waited_for("journal", stores, ["phone"]) == {"phone"}
+    tell(store, "phone", {A: 1})
+    assert acknowledged(store) == {"phone": {A: 1}}
 
 
 def test_forget_20_what_was_acknowledged_before_is_noted_without_a_bell(tmp_path: Path) -> None:

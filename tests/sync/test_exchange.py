@@ -310,6 +310,14 @@ def test_sync_77_invented_hosts_do_not_stand_between_others(pair: list[Member], 
         assert reader.local("select count(*) from hosts") == [(1,)]
 
 
+def test_forget_110_a_device_that_knows_nothing_of_a_store_is_heard_of_there(pair: list[Member]) -> None:
+    a, b = pair
+    third = "e" * 64
+    heard_by(a, b, m.Gossip({"journal": {third: {}}}), members={third})
+    with a.stores["journal"].reading() as reader:
+        assert forgetting.acknowledged(reader)[third] == {}
+
+
 def test_sync_82_gossip_about_unknown_devices_is_not_stored(pair: list[Member]) -> None:
     """SYNC-77: each would be stored for ever, and sent on."""
     a, b = pair

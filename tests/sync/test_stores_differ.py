@@ -165,6 +165,17 @@ async def test_forget_11_no_device_waits_for_one_that_does_not_have_the_store(pa
     assert forgetting.waited_for("recipe-book", a.stores, [b.device]) == {b.device}
 
 
+async def test_forget_110_a_device_whose_store_is_empty_holds_back_a_purge(pair: list[Member]) -> None:
+    """What is deleted after it was there is a deletion that it has not seen."""
+    a, b = (again(pair, number, *STORES, RECIPES) for number in (0, 1))
+    await meet(a, b)
+    assert forgetting.waited_for("recipe-book", a.stores, [b.device]) == {b.device}
+    a.put("soup", "Lentil soup", store="recipe-book", kind="recipe")
+    a.delete("soup", store="recipe-book")
+    with a.stores["recipe-book"].transaction(a.now, None) as tx:
+        assert forgetting.purge(tx, forgetting.waited_for("recipe-book", a.stores, [b.device]), min_age=0) == 0
+
+
 @pytest.mark.parametrize("name", ["", "Recipes", "my store", "my_store", "1st", "-", "a" * 33, "journal\n", "x'; drop"])
 def test_store_39_a_bad_name_is_refused_where_it_is_given(name: str) -> None:
     with pytest.raises(ValueError, match="a store has a name of small letters"):

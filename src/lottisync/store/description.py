@@ -118,17 +118,37 @@ def settled(
     return _effective(connection, file, given)
 
 
-def text(connection: apsw.Connection) -> bytes:
-    """The description as it is in the file at this moment; nothing if there is none, or if its page cannot be read."""
+class InForce:
+    """The schema that an open store goes by. Another program may bring the file up to a newer one meanwhile: by the old
+    one a row would get wrong columns, or none (STORE-360)."""
+
+    def __init__(self, schema: StoreSchema) -> None:
+        self._held = (b"", schema)
+
+    @property
+    def schema(self) -> StoreSchema:
+        """As it was in the last transaction."""
+        return self._held[1]
+
+    def at(self, connection: apsw.Connection) -> StoreSchema:
+        """The schema in the transaction that has just begun, of which this is the first read. A description that is
+        damaged meanwhile changes nothing: the tables are what they were."""
+        text, schema = self._held  # one look: several threads may be here
+        if (found := _text(connection)) and found != text:
+            schema = _reread(connection, schema)
+            self._held = (found, schema)
+        return schema
+
+
+def _text(connection: apsw.Connection) -> bytes:
+    """The description as it is in the file now; nothing if there is none, or if its page cannot be read."""
     with contextlib.suppress(apsw.CorruptError):
         rows: list[Any] = connection.execute("select cast(description as blob) from schema").fetchall()
         return bytes(rows[0][0]) if rows else b""
     return b""
 
 
-def reread(connection: apsw.Connection, held: StoreSchema) -> StoreSchema:
-    """The schema of a file that another program may have brought up to a newer one while this one went by `held`
-    (STORE-360). A description that is damaged meanwhile changes nothing: the tables are what they were."""
+def _reread(connection: apsw.Connection, held: StoreSchema) -> StoreSchema:
     described = _described(connection)
     return held if described is None or written(described[0]) == written(held) else _with_own(described[0], held)
 

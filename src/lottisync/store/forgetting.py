@@ -29,6 +29,8 @@ from lottisync.store.store import Store
 
 MIN_AGE = 30 * 24 * 3_600_000
 """Milliseconds that a tombstone stays at least, so that a deletion can be seen and taken back for a while."""
+NO_HOST = 0
+"""In the place of a host's number: the row that says that a device has announced the store."""
 KEY_BYTES = 8
 STRIDE = 1_000
 """Rows read at a time."""
@@ -49,13 +51,19 @@ def forget(tx: Merge, clock: Clock) -> None:
         )
 
 
-def acknowledged(reader: Reader) -> dict[str, Knowledge]:
-    """What each device said last of its knowledge, by device id; a device that was never heard of is absent."""
+def acknowledged(reader: Reader, device: str | None = None) -> dict[str, Knowledge]:
+    """What each device said last of its knowledge, by device id; a device that was never heard of is absent. Of one
+    device, if it is named."""
     found: dict[str, Knowledge] = {}
-    for device, host, known in reader.local(
-        "select t.device, h.host, t.known from acknowledged t join hosts h on h.n = t.host order by t.device, h.host"
+    of_one, bindings = ("where t.device = ?", (device,)) if device else ("", ())
+    for name, host, known in reader.local(
+        f"""select t.device, h.host, t.known from acknowledged t left join hosts h on h.n = t.host
+            {of_one} order by t.device, h.host""",
+        bindings,
     ):
-        found.setdefault(device, {})[Host(host)] = known
+        knowledge = found.setdefault(name, {})
+        if host is not None:
+            knowledge[Host(host)] = known
     return found
 
 
@@ -64,22 +72,19 @@ def note(tx: Merge, device: str, knowledge: Clock, *, direct: bool) -> None:
     backup; what a third says of it is older or newer, and only adds (FORGET-1, FORGET-223). Rings no bell.
 
     Only of hosts of which anything is here: nothing else says what is lacking or may be forgotten, and a peer that
-    invents hosts would have every device store them, and pass them on."""
+    invents hosts would have every device store them, and pass them on. That the device has the store is noted even if
+    nothing else is (FORGET-110)."""
     numbers = {
         host: number for number, host in tx.local("select n, host from hosts where n in (select host from chain)")
     }
-    noted = {
-        Host(host): known
-        for host, known in tx.local(
-            "select h.host, t.known from acknowledged t join hosts h on h.n = t.host where t.device = ?", (device,)
-        )
-    }
+    noted = acknowledged(tx, device)
     known_here = {host: known for host, known in knowledge.items() if host in numbers}
-    after = known_here if direct else vector_clock.merge(noted, known_here)
-    if noted == after:
+    after = known_here if direct else vector_clock.merge(noted.get(device, {}), known_here)
+    if noted.get(device) == after:
         return
     tx.execute("delete from acknowledged where device = ?", (device,))
-    rows = canonical.encode_normal([[numbers[host], known] for host, known in after.items()]).decode()
+    pairs = [(NO_HOST, 0), *((numbers[host], known) for host, known in after.items())]
+    rows = canonical.encode_normal(pairs).decode()
     tx.execute("insert into acknowledged select ?, value ->> 0, value ->> 1 from json_each(?)", (device, rows))
 
 

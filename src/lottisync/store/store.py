@@ -63,7 +63,7 @@ class Store:
     ) -> None:
         self.file = file
         self.position = position
-        self._in_force = (b"", schema)
+        self._in_force = description.InForce(schema)
         self._connection = connection
         self._mint = mint
         self._vfs = vfs
@@ -129,17 +129,7 @@ class Store:
 
     @property
     def schema(self) -> StoreSchema:
-        """The one that the last transaction went by."""
-        return self._in_force[1]
-
-    def _schema_at(self, connection: apsw.Connection) -> StoreSchema:
-        """The schema of the file in the transaction that has just begun. Another program may have brought it up to a
-        newer one: by the old one a row would get wrong columns, or none (STORE-360)."""
-        described, held = self._in_force
-        if (found := description.text(connection)) and found != described:
-            held = description.reread(connection, held)
-            self._in_force = (found, held)
-        return held
+        return self._in_force.schema
 
     def settle(self, now: int) -> None:
         """Look now whether this file is a copy, not at the first write."""
@@ -228,7 +218,7 @@ class Store:
                 self._rollback()
 
     def _begun(self, now: int, precedence: int | None) -> Merge:
-        schema = self._schema_at(self._connection)
+        schema = self._in_force.at(self._connection)
         if precedence is None:
             return Merge(schema, self._connection, self._mint, now, self._hosts)
         return Transaction(schema, self._connection, self._mint, now, precedence, self._hosts)
@@ -249,7 +239,7 @@ class Store:
             else:
                 self._connection.execute("begin").fetchall()
                 try:
-                    yield Reader(self._schema_at(self._connection), self._connection, self._hosts)
+                    yield Reader(self._in_force.at(self._connection), self._connection, self._hosts)
                 finally:
                     self._rollback()
 
@@ -266,7 +256,7 @@ class Store:
             rest = self._rest if cache_kib is None else self._rest_unbounded
             with sqlite_errors_as_problems(self.file):
                 connection.execute("begin").fetchall()
-                schema = self._schema_at(connection)  # the moment is that of this read, not of `begin`
+                schema = self._in_force.at(connection)  # the moment is that of this read, not of `begin`
             return Snapshot(schema, connection, self.file, rest, self._hosts)
         except BaseException:
             connection.close()

@@ -83,7 +83,7 @@ class GossipExchange:
             for device, knowledge in devices.items()
             if device not in (self._parties.device, peer)
             and (self._members is None or device in self._members)
-            and not vector_clock.covers(known.get(device, {}), knowledge)
+            and not (device in known and vector_clock.covers(known[device], knowledge))
         }
         if said == known.get(peer):
             said = None
