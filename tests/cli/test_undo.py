@@ -74,6 +74,13 @@ def test_cli_140_each_verb_is_taken_back_and_done_again(home: Path, act: tuple[s
     assert (shown(home), call(home, "task", "list")) == (before, listed)
 
 
+def test_cli_1400_what_an_undo_deletes_is_the_persons_act(home: Path) -> None:
+    """It has the lower precedence, and was shown as an agent's, where there was no agent at all."""
+    made = call(home, "task", "add", "Bake bread")["id"]
+    call(home, "undo")
+    assert [(each["path"], each["by"]) for each in call(home, "history", made)["writes"]][-1] == ("deletedAt", "user")
+
+
 def test_cli_140_the_list_says_what_was_done_and_what_became_of_it(home: Path) -> None:
     """CLI-140, CLI-144: a verb that changes nothing is not among them."""
     call(home, "task", "due", "milk", "2026-12-01")

@@ -31,7 +31,7 @@ class Stopped(Exception):
 HERE, THERE = "terminal 1", "terminal 2"
 
 
-def named(stamp: Stamp) -> str:
+def named(path: str, stamp: Stamp) -> str:
     return f"{'somebody' if stamp.precedence == HIGH else 'a program'} on {stamp.host[:8]}"
 
 

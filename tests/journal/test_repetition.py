@@ -112,7 +112,7 @@ def test_jour_467_finished_again_after_an_undo_it_has_its_checklist(tmp_path: Pa
         made = repetition.edit_task(tx, "t1", DONE)
     with store.reading() as reader:
         act = acts.last_of(reader, "here")
-    reversal.take_back(store, NOON, "here", act, str)
+    reversal.take_back(store, NOON, "here", act, lambda path, stamp: str(stamp))
     assert finish(store) == made
     assert made is not None
     assert {item.title for item in page(store, made).items} == {"Paper", "Rinse"}
@@ -125,7 +125,7 @@ def test_jour_469_undo_takes_the_next_one_back(tmp_path: Path) -> None:
         repetition.edit_task(tx, "t1", DONE)
     with store.reading() as reader:
         act = acts.last_of(reader, "here")
-    reversal.take_back(store, NOON, "here", act, str)
+    reversal.take_back(store, NOON, "here", act, lambda path, stamp: str(stamp))
     assert open_tasks(store) == ["t1"]
 
 
@@ -142,7 +142,7 @@ def test_jour_430_undo_leaves_a_next_task_that_was_changed(tmp_path: Path, touch
     with store.reading() as reader:
         act = acts.last_of(reader, "here")
     with pytest.raises(Problem, match=r"'Paper bins' was changed since.*Nothing was taken back"):
-        reversal.take_back(store, NOON, "here", act, lambda stamp: "laptop")
+        reversal.take_back(store, NOON, "here", act, lambda path, stamp: "laptop")
     assert open_tasks(store) == [made]
 
 

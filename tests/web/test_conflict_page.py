@@ -323,6 +323,13 @@ def test_web_506_one_time_line_says_who_did_what_on_which_device(visitor: Visito
     assert set(re.findall(r'<p><span class="(\w+)">', visitor.get("/activity?by=agents"))) == {"pencil"}
 
 
+def test_cli_1400_what_an_undo_deleted_was_deleted_by_you(visitor: Visitor) -> None:
+    assert run_here("task", "add", "Bake bread", home=visitor.home.path).code == 0
+    assert run_here("undo", home=visitor.home.path).code == 0
+    assert "Bake bread · Deleted" in visitor.get("/activity?by=you")
+    assert "Bake bread" not in visitor.get("/activity?by=agents")
+
+
 def test_a_device_in_step_stands_at_the_line_and_the_others_left_of_it() -> None:
     def line(lacks: dict[str, int]) -> DeviceLine:
         return DeviceLine("phone", "id", "active", this=False, connected=True, lacks=lacks, seen=None)

@@ -73,10 +73,11 @@ def show_conflicts(terminal: Terminal, entity_id: str) -> None:
     """
     home = terminal.home
     store, ident = entity_names.in_conflict(home, entity_id)
-    names, said = device_names(home), field_words.of_store(home, store)
+    said = field_words.of_store(home, store)
     with store.reading() as reader:
         entity = reader.entity(ident)
-        found = _decisions(reader, entity, names) if entity is not None else []
+        by = field_words.writers_of(home, store)
+        found = _decisions(reader, entity, device_names(home), by) if entity is not None else []
 
     def shown() -> None:
         for one in found:
@@ -156,8 +157,9 @@ def _all(home: TaskHome) -> list[tuple[FieldWords, ConflictAnswer]]:
     names = device_names(home)
     found = []
     for store in home.stores.values():
+        by = field_words.writers_of(home, store)
         with store.reading() as reader:
-            those = [one for entity in reader.conflicted() for one in _decisions(reader, entity, names)]
+            those = [one for entity in reader.conflicted() for one in _decisions(reader, entity, names, by)]
         if those:
             said = field_words.of_store(home, store)
             found += [(said, one) for one in those]
@@ -166,17 +168,19 @@ def _all(home: TaskHome) -> list[tuple[FieldWords, ConflictAnswer]]:
 
 def of_task(home: TaskHome, task_id: str) -> list[ConflictAnswer]:
     """The conflicts of a task and of what belongs to it, one for each decision."""
-    names = device_names(home)
+    names, by = device_names(home), field_words.writers_of(home, home.journal)
     found = []
     with home.journal.reading() as reader:
         for entity in reader.conflicted():
             if task_id in (entity.id, entity.value("taskId")):
-                found += _decisions(reader, entity, names)
+                found += _decisions(reader, entity, names, by)
     return found
 
 
-def _decisions(reader: Reader, entity: Entity, names: Mapping[Host, str]) -> list[ConflictAnswer]:
-    return [_answer(entity, one, names) for one in conflicts_of.decisions(reader, conflicts_of.of_entity(entity))]
+def _decisions(
+    reader: Reader, entity: Entity, names: Mapping[Host, str], by: field_words.WriterOf
+) -> list[ConflictAnswer]:
+    return [_answer(entity, one, names, by) for one in conflicts_of.decisions(reader, conflicts_of.of_entity(entity))]
 
 
 def show_of_task(terminal: Terminal, found: list[ConflictAnswer]) -> None:
@@ -192,7 +196,7 @@ def _said(said: FieldWords, conflict: ConflictAnswer, written: Written) -> str:
     return f"{said.said(conflict.path, written.value)} ({written.device_name or written.host})"
 
 
-def _answer(entity: Entity, conflict: Conflict, names: Mapping[Host, str]) -> ConflictAnswer:
+def _answer(entity: Entity, conflict: Conflict, names: Mapping[Host, str], by: field_words.WriterOf) -> ConflictAnswer:
     return ConflictAnswer(
         conflict.entity,
         conflict.type,
@@ -200,7 +204,7 @@ def _answer(entity: Entity, conflict: Conflict, names: Mapping[Host, str]) -> Co
         conflict.path,
         conflict.deleted,
         [
-            Written(c.value, field_words.writer(c.precedence), c.host, names.get(c.host), iso(c.millis))
+            Written(c.value, by(conflict.path, c.precedence), c.host, names.get(c.host), iso(c.millis))
             for c in conflict.candidates
         ],
     )

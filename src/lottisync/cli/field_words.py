@@ -1,6 +1,6 @@
 """What people call fields of all stores, what these hold, and what they belong to: for `history` and `conflicts`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,6 +14,7 @@ from lottisync.entities.path import split
 from lottisync.journal import names as label_names
 from lottisync.journal import repetition, words
 from lottisync.language import marked, say, translated
+from lottisync.review.precedence import PERSON, is_persons
 from lottisync.store.instant import holds_instant, iso
 from lottisync.store.store import Store
 
@@ -22,6 +23,8 @@ MILLISECONDS = "at_ms"
 SETS = ("labels", "suppressedLabels", "relations")
 """Fields of which each member has a register of its own."""
 TICKS = ("isChecked", "isArchived")
+WriterOf = Callable[[str, int], Writer]
+"""Field and precedence -> who is behind the write."""
 WRITERS: Mapping[Writer, str] = {"user": marked("user"), "agent": marked("agent")}
 
 
@@ -96,6 +99,16 @@ def of_store(home: TaskHome, store: Store) -> FieldWords:
     return FieldWords(_called(home) if home.knows(store) else None)
 
 
+def writers_of(home: TaskHome, store: Store) -> WriterOf:
+    """Who is behind a write to a field of a store of that home."""
+
+    def writer(path: str, precedence: int) -> Writer:
+        persons = is_persons(path, precedence) if store is home.journal else precedence >= PERSON
+        return "user" if persons else "agent"
+
+    return writer
+
+
 def _membership(value: Any) -> str:
     return say("added") if value is True else say("taken off")
 
@@ -128,7 +141,3 @@ def whole_title(entity: Entity) -> str:
     """The same, not cut."""
     values = (entity.value(path) for path in ("title", "displayName", "name", "text"))
     return next((value for value in values if isinstance(value, str) and value), entity.type)
-
-
-def writer(precedence: int) -> Writer:
-    return "user" if precedence else "agent"

@@ -28,10 +28,11 @@ def history(terminal: Terminal, entity_id: str) -> None:
     with store.reading() as reader:
         lines = overwritten.history(reader, ident)
     names, said = device_names(home), field_words.of_store(home, store)
+    by = field_words.writers_of(home, store)
     rows = [
         WriteAnswer(
             iso(line.stamp.millis),
-            field_words.writer(line.stamp.precedence),
+            by(line.path, line.stamp.precedence),
             line.stamp.host,
             names.get(line.stamp.host),
             line.path,

@@ -15,7 +15,7 @@ from lottisync.device.acts import Act
 from lottisync.entities.registers import Stamp
 from lottisync.language import marked, say, several, translated
 from lottisync.problem import Usage
-from lottisync.review.precedence import PERSON
+from lottisync.review.precedence import is_persons
 from lottisync.store.instant import iso
 
 ORIGINS: dict[Literal["here", "terminal", "browser"], str] = {
@@ -97,9 +97,9 @@ def _take_back(terminal: Terminal, act: Act) -> int:
         return creation.take_back(home.journal, home.agent, act, now, this_terminal())
     names = device_names(home)
 
-    def writer(stamp: Stamp) -> str:
+    def writer(path: str, stamp: Stamp) -> str:
         device = names.get(stamp.host, say("another device"))
-        return device if stamp.precedence == PERSON else say("an agent on {device}", device=device)
+        return device if is_persons(path, stamp.precedence) else say("an agent on {device}", device=device)
 
     verdicts = Verdicts(home.journal, home.agent, ACTIONS, device_id=home.key.device_id, new_id=clock.new_id)
     if act.about:

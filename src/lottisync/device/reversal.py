@@ -33,8 +33,8 @@ from lottisync.store.transaction import Transaction
 
 BATCH = 500
 """How many entities of an act are taken back in one transaction; a few more, so that what belongs together stays so."""
-Writer = Callable[[Stamp], str]
-"""What a person calls the writer of a stamp; the program on top knows."""
+Writer = Callable[[str, Stamp], str]
+"""What a person calls the writer of a register, by path and stamp; the program on top knows."""
 UndoProgress = Callable[[int, int], None]
 """Called with how many entities are as before, and how many the act wrote to."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
@@ -43,7 +43,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
 def take_back(
     store: Store, now: int, origin: str, act: Act, writer: Writer, progress: UndoProgress = lambda done, of: None
 ) -> Act:
-    """Write back what an act replaced, and give the act that this is. `writer` names who wrote with a stamp. Raises
+    """Write back what an act replaced, and give the act that this is. `writer` names who wrote. Raises
     `Problem` if something was written since; then nothing is changed. What is written while a large act is being taken
     back, or before somebody goes on with it, stays, and is counted in the `Problem` at the end."""
     with store.reading() as reader:
@@ -246,7 +246,7 @@ class _Undoing:
             "{title!r} was changed since, by {who}: {path} is {value} now. Nothing was taken back",
             hint="history",
             title=acts.title_of(self._reader.document(entity.id)),
-            who=self._writer(later[0].stamp) if later else Sentence("an undo"),
+            who=self._writer(path, later[0].stamp) if later else Sentence("an undo"),
             path=path,
             value=entity.registers[path][0].value.decode()[:80] if path in entity.registers else "absent",
             entity_id=entity.id,
@@ -254,16 +254,14 @@ class _Undoing:
 
     def _used(self, entity: Entity, naming: str) -> Problem:
         by = self._reader.entity(naming)
-        writes = [held[0] for held in by.registers.values()] if by is not None else []
+        writes = [(path, held[0].stamp) for path, held in by.registers.items()] if by is not None else []
         return Problem(
             "changed-since",
             "{title!r} is in use since then, by {other!r} of {who}. Nothing was taken back",
             hint="history",
             title=acts.title_of(self._reader.document(entity.id)),
             other=acts.title_of(self._reader.document(naming)),
-            who=self._writer(max((write.stamp for write in writes), key=lambda stamp: stamp.hlc))
-            if writes
-            else Sentence("another program"),
+            who=self._writer(*max(writes, key=lambda write: write[1].hlc)) if writes else Sentence("another program"),
             entity_id=entity.id,
         )
 

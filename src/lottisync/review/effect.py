@@ -25,7 +25,7 @@ from lottisync.entities.entity import DELETED_AT, Entity
 from lottisync.review.action import Action, Actions, TargetView, Unreadable
 from lottisync.review.change import ChangeItem, SeenField
 from lottisync.review.policy import Policy
-from lottisync.review.precedence import PERSON
+from lottisync.review.precedence import is_persons
 from lottisync.review.proposal import created_id, effective, prose
 from lottisync.store.reader import Reader
 
@@ -175,7 +175,7 @@ def stale_field(entity: Entity, path: str, field: SeenField | None, value: Any) 
         field.value if field else None,
         entity.value(path),
         value,
-        "user" if winner is None or winner.stamp.precedence == PERSON else "agent",
+        "user" if winner is None or is_persons(path, winner.stamp.precedence) else "agent",
         winner.stamp.host if winner else "",
     )
 

@@ -14,7 +14,7 @@ from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import ENTRY_LINK, TIME
 from lottisync.language import listed, marked, say, spoken
 from lottisync.review.change import ChangeDecision
-from lottisync.review.precedence import PERSON
+from lottisync.review.precedence import is_persons
 from lottisync.review.proposal_record import ProposalRecord, proposal_records
 from lottisync.store import lookups
 from lottisync.store.beside import beside
@@ -143,7 +143,7 @@ def _latest(entity: Entity, title: str, names: Mapping[Host, str]) -> Activity:
     stamps = {path: max(write.stamp for write in writes) for path, writes in entity.registers.items()}
     last = max(stamps.values(), key=lambda stamp: stamp.hlc)
     written = [path for path, stamp in stamps.items() if stamp.hlc == last.hlc]
-    yours = last.precedence >= PERSON
+    yours = any(is_persons(path, last.precedence) for path in written)
     about = {"task": entity.id, ENTRY_LINK: entity.value("fromId")}.get(entity.type, entity.value("taskId"))
     who, name = ("you", say("you")) if yours else ("agents", say("an agent"))
     return Activity(last.millis, who, name, names.get(last.host, ""), _said(entity, title, written), str(about or ""))

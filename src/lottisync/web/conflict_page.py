@@ -13,7 +13,7 @@ from lottisync.entities.entity import DELETED_AT
 from lottisync.journal import words as task_words
 from lottisync.language import say
 from lottisync.problem import Problem, Sentence
-from lottisync.review.precedence import PERSON
+from lottisync.review.precedence import PERSON, is_persons
 from lottisync.shown import one_line
 from lottisync.store import conflict as conflicts_of
 from lottisync.store.conflict import Candidate, Conflict
@@ -134,7 +134,7 @@ def _pairs(site: Site) -> list[Pair]:
             for one in conflicts_of.decisions_of_store(reader):
                 texts = [_text(reader, one, candidate.value, known=known) for candidate in one.candidates]
                 sides = [
-                    _side(one, number, parts, candidate, names)
+                    _side(one, number, parts, candidate, names, of_tasks=store is site.journal)
                     for number, (parts, candidate) in enumerate(zip(differing(texts), one.candidates, strict=True), 1)
                 ]
                 title = _title(reader, one.entity)
@@ -156,8 +156,11 @@ def _reason(reader: Reader, one: Conflict) -> str:
     return str(task.value("statusReason") or "") if task is not None else ""
 
 
-def _side(one: Conflict, number: int, parts: list[TextPart], candidate: Candidate, names: dict[Host, str]) -> Side:
-    by = say("you") if candidate.precedence else say("an agent")
+def _side(
+    one: Conflict, number: int, parts: list[TextPart], candidate: Candidate, names: dict[Host, str], *, of_tasks: bool
+) -> Side:
+    yours = is_persons(one.path, candidate.precedence) if of_tasks else candidate.precedence >= PERSON
+    by = say("you") if yours else say("an agent")
     device = names.get(candidate.host, say("another device"))
     keeps = _outcome(one, candidate) or say("Keep the one of {device}", device=one_line(device))
     value = "".join(part.text for part in parts)

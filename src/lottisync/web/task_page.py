@@ -23,7 +23,7 @@ from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import INVERSES, RELATIONS, ChecklistItem
 from lottisync.language import marked, say, spoken
 from lottisync.problem import Problem
-from lottisync.review.precedence import PERSON
+from lottisync.review.precedence import is_persons
 from lottisync.review.proposal_record import proposal_records
 from lottisync.store import lookups, overwritten
 from lottisync.store.instant import iso, later, there
@@ -232,7 +232,7 @@ def _written(site: Site, reader: Reader, task_id: str) -> list[FieldWrite]:
             task_words.field(line.path),
             words.value(line.path, words.named(reader, line.path, line.replaced)),
             words.value(line.path, words.named(reader, line.path, line.value)),
-            *(iso(line.stamp.millis), say("you") if line.stamp.precedence >= PERSON else say("an agent")),
+            *(iso(line.stamp.millis), say("you") if is_persons(line.path, line.stamp.precedence) else say("an agent")),
             *(names.get(line.stamp.host, say("another device")), (line.path, line.stamp) in shown),
         )
         for line in lines[: -MAX_WRITES - 1 : -1]

@@ -9,7 +9,7 @@ from lottisync.entities.registers import Stamp
 from lottisync.language import say
 from lottisync.problem import Problem
 from lottisync.review.acts import take_back
-from lottisync.review.precedence import PERSON
+from lottisync.review.precedence import is_persons
 from lottisync.web import inbox_page, task_page
 from lottisync.web.frame import back_to, form_of, origin_of, problem_text, since_of, site_of
 
@@ -24,9 +24,9 @@ def undo(request: Request) -> Response:
         if form.one("act") != str(act.n):
             raise Problem("not-the-last", "something else was done since")
 
-        def writer(stamp: Stamp) -> str:
+        def writer(path: str, stamp: Stamp) -> str:
             device = names.get(stamp.host, say("another device"))
-            return device if stamp.precedence == PERSON else say("an agent on {device}", device=device)
+            return device if is_persons(path, stamp.precedence) else say("an agent on {device}", device=device)
 
         if creation.is_creation(site.agents, act):
             creation.take_back(site.journal, site.agents, act, site.now(), origin)
