@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import Enum
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -188,6 +189,89 @@ def test_indexed_fields_are_found_by(kitchen: Kitchen) -> None:
             reading.find(Recipe, title="Soup")
         with pytest.raises(Problem, match="no index; indexed fields: none"):
             reading.find(Book, title="Soup")
+
+
+class Meal(msgspec.Struct, frozen=True):
+    id: str = ""
+    title: str = ""
+    course: str = "main"
+    cook: str | None = None
+
+
+class Size(Enum):
+    SMALL = "small"
+    LARGE = "large"
+
+
+class Plate(msgspec.Struct, frozen=True, rename="camel"):
+    id: str = ""
+    title: str = ""
+    table_size: Size = Size.SMALL
+    shape: Literal["round", "oval"] = "round"
+
+
+TABLE = schema(
+    "table",
+    [
+        EntityType("meal", Meal, owner="cook", subtype="course"),
+        EntityType("plate", Plate, owner="tableSize", subtype="shape"),
+    ],
+)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[Store]:
+    store = Store.create(tmp_path / "table.sqlite", TABLE, minting(1))
+    yield store
+    store.close()
+
+
+def titles(store: Store, kind: type[Any], **fields: str | None) -> list[str]:
+    with store.reading() as reader:
+        return [each.title for each in Reading(reader).find(kind, **fields)]
+
+
+def test_store_1004_a_search_finds_what_reads_so_by_default(table: Store) -> None:
+    """STORE-1004: what has its default is not written, and so was found by no search."""
+    ids = count(1)
+    with table.transaction(NOON, HIGH) as tx:
+        writing = Writing(tx, lambda now: f"m{next(ids)}")
+        for title, course in (("Roast", None), ("Stew", "main"), ("Pie", "dessert"), ("Snack", "")):
+            writing.add(Meal(title=title) if course is None else Meal(title=title, course=course))
+        writing.edit(writing.add(Meal(title="Soup", course="starter")), course="main")
+        tx.put("x", "meal", {"title": "Elsewhere"})
+        tx.put("y", "meal", {"title": "Newer", "course": ["main", "side"]})
+    assert titles(table, Meal, course="main") == ["Roast", "Stew", "Soup", "Elsewhere", "Newer"]
+    assert titles(table, Meal, course="dessert") == ["Pie"]
+    assert titles(table, Meal, course="") == ["Snack"]
+    assert titles(table, Meal, course="side") == []
+
+
+def test_store_1004_a_search_by_owner_finds_what_has_none(table: Store) -> None:
+    """STORE-1004: in the index, an entity without an owner owns itself."""
+    with table.transaction(NOON, HIGH) as tx:
+        ids = Writing(tx, lambda now: "roast").add_all([Meal(title="Roast"), Meal("b", "Stew", cook="ann")])
+        tx.put("c", "meal", {"title": "Pie", "cook": ""})
+    assert titles(table, Meal, cook=None) == ["Roast"]
+    assert titles(table, Meal, cook="ann") == ["Stew"]
+    assert titles(table, Meal, cook="") == ["Pie"]
+    assert titles(table, Meal, cook=ids[0]) == []
+    assert titles(table, Meal, cook=None, course="main") == ["Roast"]
+    assert titles(table, Meal, cook="ann", course="dessert") == []
+
+
+def test_store_1004_a_search_finds_what_reads_so_for_its_text_does_not_fit(table: Store) -> None:
+    """STORE-1004: a newer program on another device may write other texts into a field of some texts."""
+    with table.transaction(NOON, HIGH) as tx:
+        Writing(tx, str).add(Plate("a", "Mine", Size.LARGE, "oval"))
+        tx.put("b", "plate", {"title": "Theirs", "tableSize": "huge", "shape": "square"})
+        tx.put("c", "plate", {"title": "Plain"})
+    assert titles(table, Plate, table_size="small") == titles(table, Plate, shape="round") == ["Theirs", "Plain"]
+    assert titles(table, Plate, table_size="large", shape="oval") == ["Mine"]
+    with pytest.raises(Problem, match=r"plate.shape cannot be 'square'"):
+        titles(table, Plate, shape="square")
+    with pytest.raises(Problem, match=r"meal.course cannot be None"):
+        titles(table, Meal, course=None)
 
 
 @pytest.mark.parametrize(
