@@ -15,6 +15,7 @@ from tests.support.stores import NOON, minting
 from lottisync.device.typed import Reading, Writing
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.schema import EntityType, schema
+from lottisync.entities.version import Damaged
 from lottisync.problem import Problem
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -96,10 +97,28 @@ def test_an_edit_writes_the_named_fields_only(kitchen: Kitchen) -> None:
         tx.edit(soup, serves=4, tags={"quick": None, "red": True})
     assert kitchen.get(soup) == Recipe(soup, "Soup", 4, tags={"warm": True, "red": True})
     with kitchen.read() as reading:
-        assert [old.path for old in reading.history(soup)] == ["tags/quick"]
+        assert [(old.path, old.value) for old in reading.history(soup)] == [("tags/quick", True)]
     with kitchen.write() as tx:
         tx.edit(kitchen.get(soup), title="Tomato soup")
     assert kitchen.get(soup).title == "Tomato soup"
+
+
+def test_what_was_replaced_is_a_value_as_those_of_conflicts_are(kitchen: Kitchen) -> None:
+    """It was the JSON in which it is stored."""
+    with kitchen.write() as tx:
+        soup = tx.add(Recipe(title="Soup"))
+    with kitchen.write(LOW) as tx:
+        tx.edit(soup, title="Onion soup")
+    with kitchen.write() as tx:
+        tx.edit(soup, title="Stew")
+    with kitchen.read() as reading:
+        first, second = reading.history(soup)
+    assert (first.path, first.value, first.precedence, first.millis) == ("title", "Soup", HIGH, NOON + 1000)
+    assert (second.value, second.precedence, second.host) == ("Onion soup", LOW, second.dot.host)
+    with kitchen.write() as tx:
+        tx._tx.execute("update history set value = '{'")
+        with pytest.raises(Damaged):
+            tx.history(soup)
 
 
 def written(store: Store) -> dict[str, list[Any]]:

@@ -16,16 +16,34 @@ from typing import Any, NamedTuple, cast
 import msgspec
 from msgspec import UNSET
 
+from lottisync.causality.vector_clock import Dot, Host
+from lottisync.entities import canonical
 from lottisync.entities.schema import EntityType, StoreSchema
+from lottisync.entities.version import Damaged
 from lottisync.entities.view import T
 from lottisync.problem import Problem
 from lottisync.store import conflict
 from lottisync.store.conflict import Conflict
-from lottisync.store.reader import Document, Overwritten, Reader
+from lottisync.store.reader import Document, Reader
 from lottisync.store.transaction import Put, Transaction
 
 EntityOrId = str | msgspec.Struct
 """An entity, by its id or by the struct that was read."""
+
+
+class Replaced(NamedTuple):
+    """A value that was replaced: where it stood, its precedence (`HIGH` or `LOW`), when it was written (ms by that
+    device's clock), and as which write. A `Candidate` of a conflict says the same of its value."""
+
+    path: str
+    value: Any
+    precedence: int
+    millis: int
+    dot: Dot
+
+    @property
+    def host(self) -> Host:
+        return self.dot.host
 
 
 class Reading:
@@ -74,9 +92,17 @@ class Reading:
         found = self._reader.entity(id_of(entity))
         return conflict.of_entity(found) if found is not None else []
 
-    def history(self, entity: EntityOrId) -> list[Overwritten]:
-        """The values that were replaced, oldest first, as far back as this device keeps them."""
-        return self._reader.overwritten(id_of(entity))
+    def history(self, entity: EntityOrId) -> list[Replaced]:
+        """The values that were replaced, oldest first, as far back as this device keeps them. Raises `Damaged` if the
+        disk has damaged one."""
+        ident = id_of(entity)
+        try:
+            return [
+                Replaced(old.path, canonical.decode(old.value), old.precedence, old.millis, Dot(old.host, old.counter))
+                for old in self._reader.overwritten(ident)
+            ]
+        except canonical.UNREADABLE as error:
+            raise Damaged(ident, error) from None
 
 
 class Writing(Reading):
