@@ -14,8 +14,8 @@ from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.cli.watch import changes
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.status import STATUS_FILE
 from lottisync.device import clock
+from lottisync.device.alone import STATUS_FILE
 from lottisync.entities.entity import HIGH
 from lottisync.identity.device_key import DeviceKey
 from lottisync.scripted_model.script import ChatRequest, Reply, Say, ServerError

@@ -11,8 +11,9 @@ from tests.support.command_line import run_here
 from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
+from lottisync.daemon.status import DaemonStatus
 from lottisync.device import clock
+from lottisync.device.alone import LOCK_FILE, STATUS_FILE
 from lottisync.identity.device_key import DeviceKey
 from lottisync.store.forgetting import note
 from lottisync.store.lock import Lock

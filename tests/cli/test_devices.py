@@ -10,10 +10,11 @@ from tests.support.command_line import Result, contents, run_here
 from tests.support.stores import NOON
 
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, encoded
+from lottisync.daemon.status import DaemonStatus, encoded
 from lottisync.device import clock
 from lottisync.device.absence import Away
 from lottisync.device.addresses import give
+from lottisync.device.alone import LOCK_FILE, STATUS_FILE
 from lottisync.device.membership import put_membership
 from lottisync.device.peers import remember_absences, remember_address, remember_introduction
 from lottisync.entities.entity import HIGH

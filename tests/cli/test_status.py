@@ -16,8 +16,9 @@ from lottisync import wording
 from lottisync.answers.devices import Peer
 from lottisync.cli.homes import _peer_row
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, encoded, last_seen
+from lottisync.daemon.status import DaemonStatus, encoded, last_seen
 from lottisync.device import clock
+from lottisync.device.alone import LOCK_FILE, STATUS_FILE
 from lottisync.device.peers import (
     ClockHeard,
     known_hosts,

@@ -20,11 +20,12 @@ from tests.support.proposals import propose
 
 from lottisync import wording
 from lottisync.cli.terminal import listen_at
-from lottisync.daemon.daemon import _kept_up, alone, one_problem
+from lottisync.daemon.daemon import _kept_up, one_problem
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.log import entries
-from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, read_status
+from lottisync.daemon.status import DaemonStatus, read_status
 from lottisync.device import clock
+from lottisync.device.alone import LOCK_FILE, STATUS_FILE, alone
 from lottisync.journal import tasks
 from lottisync.net.listener import Listen
 from lottisync.problem import Problem
@@ -129,7 +130,7 @@ def test_cli_321_a_daemon_starts_while_another_program_asks_for_its_status(tmp_p
     order: list[str] = []
 
     async def start() -> None:
-        async with alone(TaskHome(tmp_path)):
+        async with alone(tmp_path):
             order.append("started")
 
     async def both() -> None:

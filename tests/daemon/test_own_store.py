@@ -7,7 +7,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tests.support.command_line import eventually, run
+import anyio
+import pytest
+from tests.support.command_line import eventually, run, run_here
 from tests.support.daemons import daemon, introduce
 
 import lottisync as ls
@@ -80,3 +82,37 @@ def test_store_955_the_stock_daemon_syncs_a_store_that_is_made_while_it_runs(tmp
             second.event("store-added")
             eventually(lambda: [each.title for each in recipes(phone, cookbook)] == ["Soup"], "the recipe")
             assert run("status", "--json", home=phone).json["peers"][0]["refusals"] == []
+
+
+async def synced(home: ls.Home) -> None:
+    async with ls.syncing(home, ls.LOOPBACK, discover=False):
+        pass
+
+
+def test_cli_10942_a_program_does_not_sync_beside_a_daemon(tmp_path: Path) -> None:
+    """CLI-10942: the other devices said that the home was copied to another machine."""
+    with closing(ls.open(tmp_path / "laptop", name="laptop")) as home:
+        with daemon(tmp_path / "laptop"):
+            with pytest.raises(ls.Problem, match=r"a daemon is running for .*laptop already") as refused:
+                anyio.run(synced, home)
+            assert refused.value.code == "running"
+        anyio.run(synced, home)
+
+
+def test_cli_10942_a_daemon_does_not_sync_beside_a_program(tmp_path: Path) -> None:
+    """CLI-10942: nor does another program."""
+
+    async def scenario(home: ls.Home) -> None:
+        async with ls.syncing(home, ls.LOOPBACK, discover=False):
+            with pytest.raises(ls.Problem, match=r"another program syncs .*laptop, and only one at a time can"):
+                await synced(home)
+            arguments = ("daemon", "--no-discovery", "--listen", "127.0.0.1:0", "--json")
+            second = await anyio.to_thread.run_sync(lambda: run(*arguments, home=home.path))
+            assert (second.code, second.json["error"]["code"]) == (1, "running")
+            assert "another program syncs" in second.json["error"]["message"]
+            assert run_here("status", "--json", home=home.path).json["daemon"] is None
+
+    with closing(ls.open(tmp_path / "laptop", name="laptop")) as home:
+        anyio.run(scenario, home)
+    with daemon(tmp_path / "laptop"):
+        pass

@@ -10,9 +10,9 @@ from tests.support.command_line import run_here
 from tests.support.daemons import daemon
 from tests.support.event_loop import BOUND_SECONDS
 
-from lottisync.daemon.daemon import alone
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.status import STATUS_FILE, DaemonStatus, read_status
+from lottisync.daemon.status import DaemonStatus, read_status
+from lottisync.device.alone import STATUS_FILE, alone
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_cli_117_a_file_that_a_killed_daemon_left_does_not_name_the_holder_of_th
     opened = TaskHome.open(home)
 
     async def hold() -> None:
-        async with alone(opened):
+        async with alone(home):
             assert read_status(opened) is None
             assert run_here("doctor", home=home).code == 0
 

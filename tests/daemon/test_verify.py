@@ -18,8 +18,9 @@ from tests.support.daemons import Daemon, daemon, introduce
 from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.daemon.home import TaskHome
-from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus
+from lottisync.daemon.status import DaemonStatus
 from lottisync.device import clock
+from lottisync.device.alone import LOCK_FILE, STATUS_FILE
 from lottisync.entities.entity import HIGH
 from lottisync.store.doorbell import Bell
 from lottisync.store.instant import iso

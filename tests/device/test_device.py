@@ -1,6 +1,7 @@
 """What a program does with its stores: whole structs, one transaction, and a feed of what changes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from tests.support.event_loop import BOUND_SECONDS
 
 from lottisync.device.home import Home
+from lottisync.device.typed import Writing
 from lottisync.entities.entity import HIGH
 from lottisync.entities.schema import EntityType, schema
 from lottisync.problem import Problem
@@ -90,6 +92,56 @@ def test_following_goes_on_with_what_is_committed_later(home: Home) -> None:
                 tasks.cancel_scope.cancel()
 
     anyio.run(scenario)
+
+
+@pytest.mark.parametrize("consumer", ["a/b", "../../x", "/", ".", "x" * 64])
+def test_store_1005_any_short_name_is_one_of_a_consumer(home: Home, consumer: str) -> None:
+    """STORE-1005: `follow` made a file of that name."""
+    soup = add(home, "Soup")
+
+    async def first() -> str:
+        with anyio.fail_after(BOUND_SECONDS):
+            return (await anext(home.follow("cookbook", consumer))).id
+
+    assert anyio.run(first) == soup
+    assert [change.id for change in home.changes("cookbook", consumer)] == [soup]
+
+
+@pytest.mark.parametrize("consumer", ["", "x" * 65])
+def test_store_1005_a_name_that_a_consumer_cannot_have_is_refused_where_it_is_given(home: Home, consumer: str) -> None:
+    """STORE-1005: not when the first change is asked for."""
+    for call in (home.changes, home.follow):
+        with pytest.raises(Problem, match="a consumer of the feed has a name of 1 to 64 characters"):
+            call("cookbook", consumer)
+
+
+@pytest.mark.parametrize("outer", [lambda home: home.write("cookbook", HIGH), lambda home: home.read("cookbook")])
+def test_store_1006_a_write_within_another_block_gets_a_sentence(
+    home: Home, outer: Callable[[Home], AbstractContextManager[object]]
+) -> None:
+    """STORE-1006: it was an error of SQLite's. The outer block goes on."""
+    with outer(home) as block:
+        with pytest.raises(Problem, match="cookbook is being read or written in this thread already") as refused:
+            add(home, "Soup")
+        assert refused.value.code == "nested"
+        if isinstance(block, Writing):
+            block.add(Recipe(title="Bread"))
+    with home.read("cookbook") as reading:
+        assert [each.title for each in reading.all(Recipe)] == (["Bread"] if isinstance(block, Writing) else [])
+    add(home, "Pie")
+
+
+def test_a_block_closes_a_device_also_if_it_fails(tmp_path: Path) -> None:
+    def fails() -> None:
+        with Home.create(tmp_path / "home", "laptop", [COOKBOOK]) as device:
+            add(device, "Soup")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fails()
+    assert not (tmp_path / "home" / "cookbook.sqlite-wal").exists()
+    with Home.open(tmp_path / "home", [COOKBOOK]) as device, device.read("cookbook") as reading:
+        assert [each.title for each in reading.all(Recipe)] == ["Soup"]
 
 
 @pytest.mark.parametrize("precedence", [None, 7, True, "HIGH"])

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import Enum
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -14,6 +15,7 @@ from tests.support.stores import NOON, minting
 from lottisync.device.typed import Reading, Writing
 from lottisync.entities.entity import HIGH, LOW
 from lottisync.entities.schema import EntityType, schema
+from lottisync.entities.version import Damaged
 from lottisync.problem import Problem
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -95,10 +97,28 @@ def test_an_edit_writes_the_named_fields_only(kitchen: Kitchen) -> None:
         tx.edit(soup, serves=4, tags={"quick": None, "red": True})
     assert kitchen.get(soup) == Recipe(soup, "Soup", 4, tags={"warm": True, "red": True})
     with kitchen.read() as reading:
-        assert [old.path for old in reading.history(soup)] == ["tags/quick"]
+        assert [(old.path, old.value) for old in reading.history(soup)] == [("tags/quick", True)]
     with kitchen.write() as tx:
         tx.edit(kitchen.get(soup), title="Tomato soup")
     assert kitchen.get(soup).title == "Tomato soup"
+
+
+def test_what_was_replaced_is_a_value_as_those_of_conflicts_are(kitchen: Kitchen) -> None:
+    """It was the JSON in which it is stored."""
+    with kitchen.write() as tx:
+        soup = tx.add(Recipe(title="Soup"))
+    with kitchen.write(LOW) as tx:
+        tx.edit(soup, title="Onion soup")
+    with kitchen.write() as tx:
+        tx.edit(soup, title="Stew")
+    with kitchen.read() as reading:
+        first, second = reading.history(soup)
+    assert (first.path, first.value, first.precedence, first.millis) == ("title", "Soup", HIGH, NOON + 1000)
+    assert (second.value, second.precedence, second.host) == ("Onion soup", LOW, second.dot.host)
+    with kitchen.write() as tx:
+        tx._tx.execute("update history set value = '{'")
+        with pytest.raises(Damaged):
+            tx.history(soup)
 
 
 def written(store: Store) -> dict[str, list[Any]]:
@@ -188,6 +208,89 @@ def test_indexed_fields_are_found_by(kitchen: Kitchen) -> None:
             reading.find(Recipe, title="Soup")
         with pytest.raises(Problem, match="no index; indexed fields: none"):
             reading.find(Book, title="Soup")
+
+
+class Meal(msgspec.Struct, frozen=True):
+    id: str = ""
+    title: str = ""
+    course: str = "main"
+    cook: str | None = None
+
+
+class Size(Enum):
+    SMALL = "small"
+    LARGE = "large"
+
+
+class Plate(msgspec.Struct, frozen=True, rename="camel"):
+    id: str = ""
+    title: str = ""
+    table_size: Size = Size.SMALL
+    shape: Literal["round", "oval"] = "round"
+
+
+TABLE = schema(
+    "table",
+    [
+        EntityType("meal", Meal, owner="cook", subtype="course"),
+        EntityType("plate", Plate, owner="tableSize", subtype="shape"),
+    ],
+)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[Store]:
+    store = Store.create(tmp_path / "table.sqlite", TABLE, minting(1))
+    yield store
+    store.close()
+
+
+def titles(store: Store, kind: type[Any], **fields: str | None) -> list[str]:
+    with store.reading() as reader:
+        return [each.title for each in Reading(reader).find(kind, **fields)]
+
+
+def test_store_1004_a_search_finds_what_reads_so_by_default(table: Store) -> None:
+    """STORE-1004: what has its default is not written, and so was found by no search."""
+    ids = count(1)
+    with table.transaction(NOON, HIGH) as tx:
+        writing = Writing(tx, lambda now: f"m{next(ids)}")
+        for title, course in (("Roast", None), ("Stew", "main"), ("Pie", "dessert"), ("Snack", "")):
+            writing.add(Meal(title=title) if course is None else Meal(title=title, course=course))
+        writing.edit(writing.add(Meal(title="Soup", course="starter")), course="main")
+        tx.put("x", "meal", {"title": "Elsewhere"})
+        tx.put("y", "meal", {"title": "Newer", "course": ["main", "side"]})
+    assert titles(table, Meal, course="main") == ["Roast", "Stew", "Soup", "Elsewhere", "Newer"]
+    assert titles(table, Meal, course="dessert") == ["Pie"]
+    assert titles(table, Meal, course="") == ["Snack"]
+    assert titles(table, Meal, course="side") == []
+
+
+def test_store_1004_a_search_by_owner_finds_what_has_none(table: Store) -> None:
+    """STORE-1004: in the index, an entity without an owner owns itself."""
+    with table.transaction(NOON, HIGH) as tx:
+        ids = Writing(tx, lambda now: "roast").add_all([Meal(title="Roast"), Meal("b", "Stew", cook="ann")])
+        tx.put("c", "meal", {"title": "Pie", "cook": ""})
+    assert titles(table, Meal, cook=None) == ["Roast"]
+    assert titles(table, Meal, cook="ann") == ["Stew"]
+    assert titles(table, Meal, cook="") == ["Pie"]
+    assert titles(table, Meal, cook=ids[0]) == []
+    assert titles(table, Meal, cook=None, course="main") == ["Roast"]
+    assert titles(table, Meal, cook="ann", course="dessert") == []
+
+
+def test_store_1004_a_search_finds_what_reads_so_for_its_text_does_not_fit(table: Store) -> None:
+    """STORE-1004: a newer program on another device may write other texts into a field of some texts."""
+    with table.transaction(NOON, HIGH) as tx:
+        Writing(tx, str).add(Plate("a", "Mine", Size.LARGE, "oval"))
+        tx.put("b", "plate", {"title": "Theirs", "tableSize": "huge", "shape": "square"})
+        tx.put("c", "plate", {"title": "Plain"})
+    assert titles(table, Plate, table_size="small") == titles(table, Plate, shape="round") == ["Theirs", "Plain"]
+    assert titles(table, Plate, table_size="large", shape="oval") == ["Mine"]
+    with pytest.raises(Problem, match=r"plate.shape cannot be 'square'"):
+        titles(table, Plate, shape="square")
+    with pytest.raises(Problem, match=r"meal.course cannot be None"):
+        titles(table, Meal, course=None)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Derived ids: what two devices must name alike."""
 
 import hashlib
-from typing import Any
+from enum import Enum
+from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
@@ -57,9 +58,55 @@ class OnlyId(msgspec.Struct):
     id: str = ""
 
 
+class Required(msgspec.Struct):
+    id: str
+    text: str
+
+
+class RequiredByName(msgspec.Struct, kw_only=True):
+    id: str
+    text: str
+    kind: str = ""
+
+
+class Course(Enum):
+    MAIN = "main"
+
+
+class Level(Enum):
+    LOW = 1
+
+
+class Indexed(Note):
+    """Its own fields are texts of some kind or other, and those that are not; `task_id` comes from the other class."""
+
+    kind: str | None = None
+    course: Course = Course.MAIN
+    short: Annotated[str, msgspec.Meta(max_length=8, title="In short")] = ""
+    side: Literal["left", "right"] = "left"
+    serves: int = 2
+    done: bool = False
+    tags: list[str] = []
+    level: Level = Level.LOW
+    odd: Literal["left", 1] = "left"
+    mixed: str | int = ""
+
+
 @pytest.mark.parametrize(
     ("view", "given", "said"),
     [
+        (Required, {}, "Required cannot be the struct of 'note': the field 'text' has no default"),
+        (RequiredByName, {}, "the field 'text' has no default"),
+        (
+            Indexed,
+            {"owner": "serves"},
+            "owner of 'note' names the field 'serves' of Indexed, whose type is int. .* str",
+        ),
+        (Indexed, {"subtype": "done"}, "subtype of 'note' names the field 'done' of Indexed, whose type is bool"),
+        (Indexed, {"subtype": "tags"}, r"whose type is list\[str\]"),
+        (Indexed, {"subtype": "level"}, "whose type is Level"),
+        (Indexed, {"subtype": "odd"}, r"whose type is typing.Literal\['left', 1\]"),
+        (Indexed, {"subtype": "mixed"}, r"whose type is str \| int"),
         (NoId, {}, "first field has to be `id"),
         (OnlyId, {}, "at least one other field"),
         (Note, {"owner": "book"}, "owner of 'note' names the field 'book', which Note does not have.*id, taskId"),
@@ -68,7 +115,7 @@ class OnlyId(msgspec.Struct):
         (Note, {"together": (("taskId", "kind"),)}, "together of 'note' names the field 'kind'"),
     ],
 )
-def test_store_401_a_type_that_its_struct_does_not_fit_is_refused_where_it_is_declared(
+def test_store_401_store_1002_a_type_that_its_struct_does_not_fit_is_refused_where_it_is_declared(
     view: type[msgspec.Struct], given: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(ValueError, match=said):
@@ -77,6 +124,8 @@ def test_store_401_a_type_that_its_struct_does_not_fit_is_refused_where_it_is_de
 
 def test_store_401_what_fits_is_a_type() -> None:
     assert EntityType("note", Note, owner="taskId", together=(("id", "taskId"),)).view is Note
+    for field in ("taskId", "kind", "course", "short", "side"):
+        assert EntityType("note", Indexed, subtype=field).subtype == field
 
 
 @pytest.mark.parametrize(
@@ -87,9 +136,16 @@ def test_store_401_what_fits_is_a_type() -> None:
         ({"indexes": {"By Owner": "owner_id"}}, "an index has a name of small letters"),
         ({"indexes": {"title": "title"}}, "an index is over created_at, .*, not 'title'"),
         ({"version": 0}, "version is 1 or more, not 0"),
+        ({"types": [EntityType("note"), EntityType("note", Note)]}, "its own name; 2 are called 'note'"),
+        (
+            {"types": [EntityType("note", Note), EntityType("memo", Note)]},
+            "each type of a store has its own struct; 'note' and 'memo' both have Note",
+        ),
     ],
 )
-def test_store_39_a_schema_that_cannot_be_one_is_refused_where_it_is_declared(given: dict[str, Any], said: str) -> None:
+def test_store_39_store_1003_a_schema_that_cannot_be_one_is_refused_where_it_is_declared(
+    given: dict[str, Any], said: str
+) -> None:
     """STORE-39"""
     with pytest.raises(ValueError, match=said):
         schema(**({"name": "book", "types": [EntityType("note")]} | given))
@@ -102,6 +158,11 @@ def test_store_39_the_first_version_is_1_and_every_column_may_be_indexed() -> No
     assert schema("book", [note], version=1, indexes={"new": "owner_id, created_at desc"}).indexes
     assert [note.written_with(field) for field in ("to", "a", "other")] == [("from", "to"), ("a", "b"), ("other",)]
     assert not note.link
+
+
+def test_store_1003_links_of_several_kinds_may_be_read_as_one_struct() -> None:
+    kinds = [EntityType(name, Note, link=True) for name in ("basic", "blocks")]
+    assert list(schema("book", kinds).types) == ["basic", "blocks"]
 
 
 @pytest.mark.parametrize("declared", [EntityType("note"), schema("book", [])])

@@ -22,8 +22,8 @@ from lottisync.cli.times import TIME_OF_DAY, local
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.log import LogEntry, LogFile
 from lottisync.daemon.starting import Backoff, refuse_full_disk
-from lottisync.daemon.status import LOCK_FILE
 from lottisync.device import clock
+from lottisync.device.alone import LOCK_FILE
 from lottisync.language import say
 from lottisync.net.address import Address
 from lottisync.net.listener import DEFAULT_PORT

@@ -358,7 +358,7 @@ def renew(terminal: Terminal, name: str, yes: bool) -> None:
     \b
     lottisync devices renew desktop
     """
-    from lottisync.daemon.daemon import alone
+    from lottisync.device.alone import alone
     from lottisync.device.roster_verbs import refuse_taken
 
     home = terminal.home
@@ -369,7 +369,7 @@ def renew(terminal: Terminal, name: str, yes: bool) -> None:
     )
 
     async def change() -> None:
-        async with alone(home):
+        async with alone(home.path):
             home.renew(name)
 
     with identity_problems():

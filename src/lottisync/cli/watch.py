@@ -57,7 +57,7 @@ def changes(home: TaskHome, until: float = math.inf) -> Iterator[None]:
 
 
 def _status_changed(home: TaskHome) -> int:
-    from lottisync.daemon.status import STATUS_FILE
+    from lottisync.device.alone import STATUS_FILE
 
     try:
         return (home.path / STATUS_FILE).stat().st_mtime_ns

@@ -1,6 +1,6 @@
 """The daemon: the one place where everything is put together, started, and stopped in order.
 
-    home -> locked, so that there is one daemon for it
+    home -> locked, so that one program at a time syncs it
          -> confirmations that a crash left half done are finished (or found undone)
          -> the sync engine
          -> the web pages, which load when somebody opens them
@@ -13,11 +13,10 @@ A stop (SIGTERM, SIGINT) closes the connections with a reason and leaves nothing
 it, the stores are what they were at the last commit.
 """
 
-import errno
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 
 import anyio
@@ -27,15 +26,15 @@ from lottisync.daemon import pages as web_pages
 from lottisync.daemon.home import TaskHome
 from lottisync.daemon.lines import Lines
 from lottisync.daemon.pages import Where
-from lottisync.daemon.status import LOCK_FILE, STATUS_FILE, DaemonStatus, encoded
+from lottisync.daemon.status import DaemonStatus, encoded
 from lottisync.device import clock, purging
+from lottisync.device.alone import STATUS_FILE, alone
 from lottisync.net.address import Address
 from lottisync.net.listener import Listen
 from lottisync.problem import Problem
 from lottisync.relay.reached import Reached
 from lottisync.store.idle import QUIET_SECONDS, Idle
 from lottisync.store.instant import iso
-from lottisync.store.lock import Lock
 from lottisync.sync.engine import Engine
 
 SETTLE_SECONDS = 0.05
@@ -45,11 +44,8 @@ STATUS_PAUSE_SECONDS = 0.4
 TIDY_SECONDS = 24 * 60 * 60
 LINES_SECONDS = 60.0
 """How long lines of one kind are counted together."""
-NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)
 AGAIN_SECONDS = 30.0
 """Until what failed is tried again."""
-LOCK_TRIES = 20
-"""Who asks for the status tries the lock, too, for an instant; only a lock that stays taken is a daemon's."""
 
 
 class _Changed:
@@ -122,9 +118,9 @@ async def run(
     """Run until cancelled. `started` is called with the port, and `say` with what happens (code, sentence). With
     `agents`, those at home on this device wake by themselves; with `pages`, a browser is served there.
 
-    Raises `Problem` if another daemon has this home, or the port cannot be had."""
+    Raises `Problem` if another program syncs this home, or the port cannot be had."""
     say = lines = Lines(say)
-    async with alone(home):
+    async with alone(home.path):
         if (doubt := clock.doubt(clock.now())) is not None:
             say("clock-wrong", doubt)
         _recover(home, say)
@@ -173,34 +169,6 @@ def one_problem() -> Iterator[None]:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         raise error from None
-
-
-@asynccontextmanager
-async def alone(home: TaskHome, tries: int = LOCK_TRIES) -> AsyncIterator[None]:
-    """Hold the home's lock. The system lets go of it when the process ends, however it ends. Raises `Problem` if
-    another program holds it."""
-    try:
-        held = Lock(home.path / LOCK_FILE)
-    except OSError as error:
-        if error.errno not in NOT_WRITABLE:
-            raise
-        raise Problem(
-            "read-only",
-            "{value} cannot be opened: {strerror}. Make the home writable",
-            value=home.path / LOCK_FILE,
-            strerror=error.strerror or error,
-        ) from None
-    with held as lock:
-        for _ in range(tries):
-            if lock.take():
-                break
-            await anyio.sleep(0.01)
-        else:
-            raise Problem("running", "a daemon is running for {path} already", hint="status", path=home.path)
-        # A daemon that was killed left its file. While the lock is ours, its pid must not pass for the holder's.
-        with suppress(FileNotFoundError):
-            (home.path / STATUS_FILE).unlink()
-        yield
 
 
 def _recover(home: TaskHome, say: Callable[[str, str], None]) -> None:

@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 import anyio
 
-from lottisync.daemon.daemon import alone, one_problem
+from lottisync.daemon.daemon import one_problem
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
+from lottisync.device.alone import alone
 from lottisync.net.listener import Listen
 from lottisync.store.forgetting import lacking
 from lottisync.sync.engine import Engine
@@ -23,7 +24,7 @@ async def leave(
     home: TaskHome, *, listen: Listen, discover: bool, wait: float, report: Callable[[str, str], None]
 ) -> str | None:
     """Retire this device, and wait up to `wait` seconds until another one has everything of it. Gives the name of that
-    one, or None. Raises `Problem` if a daemon has this home."""
+    one, or None. Raises `Problem` if another program syncs this home."""
     changed = anyio.Event()
 
     def note() -> None:
@@ -31,7 +32,7 @@ async def leave(
 
     found = None
     with one_problem():
-        async with alone(home):
+        async with alone(home.path):
             await in_thread(lambda: home.members.retire(home.key.device_id, clock.now()))
             engine = Engine(
                 home, listen, discover=discover, chance=clock.chance(), report=report, status=note, leaving=True

@@ -11,6 +11,7 @@ from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.device.absence import Away
 from lottisync.device.addresses import Reach, read_reach
+from lottisync.device.alone import LOCK_FILE, STATUS_FILE
 from lottisync.device.peers import ClockHeard, last_absences, last_clocks, remembered
 from lottisync.net import interfaces
 from lottisync.problem import Sentence
@@ -20,9 +21,6 @@ from lottisync.store.instant import iso
 from lottisync.store.lock import is_held
 from lottisync.sync.peer import AddressState, PeerState
 from lottisync.sync.whereabouts import said_of, states
-
-STATUS_FILE = "daemon.json"
-LOCK_FILE = "daemon.lock"
 
 
 class DaemonStatus(msgspec.Struct, rename="camel"):

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable
 import anyio
 from anyio.abc import TaskStatus
 
-from lottisync.daemon.daemon import alone, one_problem
+from lottisync.daemon.daemon import one_problem
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
+from lottisync.device.alone import alone
 from lottisync.net.listener import Listen
 from lottisync.problem import Problem
 from lottisync.store.doorbell import FALLBACK_SECONDS, Bell
@@ -70,7 +71,7 @@ async def _stand_in(
 ) -> None:
     """Run an engine if no other program has this home; says whether it does."""
     try:
-        async with alone(home, tries=1):
+        async with alone(home.path, tries=1):
             engine = Engine(home, listen, discover=discover, chance=clock.chance(), report=report)
             task_status.started(value=True)
             await engine.run()

@@ -81,16 +81,24 @@ class Device:
     @contextmanager
     def write(self, store: str, precedence: int) -> Iterator[Writing]:
         """One transaction: all of it is stored durably when the block ends, or nothing if it raises. `precedence` is
-        `HIGH` or `LOW`: of two concurrent writes to a field the higher one wins, then the later one. Raises `Problem`
-        (`bad-value`) for any other precedence."""
+        `HIGH` or `LOW`: of two concurrent writes to a field the higher one wins, then the later one. Raises `Problem`:
+        `bad-value` for any other precedence, `nested` within another block of this thread that reads or writes the
+        store."""
         refuse_bad_precedence(precedence)
         with self.store(store).transaction(self.environment.now(), precedence) as tx:
             yield Writing(tx, self.environment.new_id)
 
     def changes(self, store: str, consumer: str) -> Iterator[Change]:
         """What changed in a store since this consumer asked last, by any program or device, oldest first. A change is
-        dealt with when the next one is asked for: a program that is killed sees its last change again."""
-        feed = Feed(self.store(store), consumer)
+        dealt with when the next one is asked for: a program that is killed sees its last change again. A consumer has
+        a name of 1 to 64 characters; `Problem` (`bad-value`) for any other."""
+        return self._changes(Feed(self.store(store), consumer))
+
+    def follow(self, store: str, consumer: str) -> AsyncIterator[Change]:
+        """`changes`, and then those to come, until it is cancelled or the loop is left. Raises as `changes` does."""
+        return self._follow(Feed(self.store(store), consumer))
+
+    def _changes(self, feed: Feed) -> Iterator[Change]:
         while changes := feed.take():
             handled: Change | None = None
             try:
@@ -101,15 +109,14 @@ class Device:
                 if handled is not None:
                     feed.done(handled, self.environment.now())
 
-    async def follow(self, store: str, consumer: str) -> AsyncIterator[Change]:
-        """`changes`, and then those to come, until it is cancelled or the loop is left."""
+    async def _follow(self, feed: Feed) -> AsyncIterator[Change]:
         import anyio
 
-        bell = Bell(self.bells, f"follow-{consumer}-{self.environment.new_host()}")
+        bell = Bell(self.bells, f"follow-{self.environment.new_host()}")
         try:
             while True:
                 bell.clear()
-                for change in self.changes(store, consumer):
+                for change in self._changes(feed):
                     yield change
                 with anyio.move_on_after(FALLBACK_SECONDS):
                     await anyio.wait_readable(bell)

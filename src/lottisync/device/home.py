@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import msgspec
@@ -40,8 +41,8 @@ class KeyFile(msgspec.Struct):
 
 
 class Home(Device):
-    """A device in a folder. `SCHEMAS` are the stores that every home of the class has, in the order of delivery; a
-    program gives its own stores when it makes the home or opens it."""
+    """A device in a folder; the end of a `with` block closes it. `SCHEMAS` are the stores that every home of the class
+    has, in the order of delivery; a program gives its own stores when it makes the home or opens it."""
 
     SCHEMAS: ClassVar[Sequence[StoreSchema]] = (SPACE,)
 
@@ -188,6 +189,14 @@ class Home(Device):
     def close(self) -> None:
         """Let go of the files. The device can be opened again."""
         self.folder.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 def open_or_create(

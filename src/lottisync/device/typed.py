@@ -16,16 +16,34 @@ from typing import Any, NamedTuple, cast
 import msgspec
 from msgspec import UNSET
 
+from lottisync.causality.vector_clock import Dot, Host
+from lottisync.entities import canonical
 from lottisync.entities.schema import EntityType, StoreSchema
+from lottisync.entities.version import Damaged
 from lottisync.entities.view import T
 from lottisync.problem import Problem
 from lottisync.store import conflict
 from lottisync.store.conflict import Conflict
-from lottisync.store.reader import Document, Overwritten, Reader
+from lottisync.store.reader import Document, Reader
 from lottisync.store.transaction import Put, Transaction
 
 EntityOrId = str | msgspec.Struct
 """An entity, by its id or by the struct that was read."""
+
+
+class Replaced(NamedTuple):
+    """A value that was replaced: where it stood, its precedence (`HIGH` or `LOW`), when it was written (ms by that
+    device's clock), and as which write. A `Candidate` of a conflict says the same of its value."""
+
+    path: str
+    value: Any
+    precedence: int
+    millis: int
+    dot: Dot
+
+    @property
+    def host(self) -> Host:
+        return self.dot.host
 
 
 class Reading:
@@ -49,28 +67,22 @@ class Reading:
         """Every entity of a type that is not deleted, oldest first."""
         return self.find(kind)
 
-    def find(self, kind: type[T], /, **fields: str) -> list[T]:
-        """The entities whose indexed fields have these values, oldest first. A type has at most two indexed fields: the
-        ones that its `EntityType` names as `owner` and `subtype`.
+    def find(self, kind: type[T], /, **fields: str | None) -> list[T]:
+        """The entities whose indexed fields read as these values, oldest first. A type has at most two indexed fields:
+        the ones that its `EntityType` names as `owner` and `subtype`.
 
-        Raises `Problem` (`not-indexed`) for any other field."""
+        Raises `Problem`: `not-indexed` for any other field, `bad-value` for a value that the field cannot have."""
         described = _described(self._reader.schema, kind)
-        columns = {described.owner: "owner", described.subtype: "subtype"}
-        by: dict[str, str] = {}
-        for name, value in fields.items():
-            column = columns.get(_path(kind, name))
-            if column is None:
-                indexed = ", ".join(sorted(field for field in columns if field is not None)) or "none"
-                raise Problem(
-                    "not-indexed",
-                    "{name}.{name2} has no index; indexed fields: {indexed}",
-                    name=described.name,
-                    name2=name,
-                    indexed=indexed,
-                )
-            by[column] = value
-        documents = self._reader.documents(described.name, owner=by.get("owner"), subtype=by.get("subtype"))
-        return [document.view(kind) for document in documents]
+        wanted = [_wanted(described, kind, name, value) for name, value in fields.items()]
+        documents = self._reader.documents(
+            described.name,
+            or_unset=[each.column for each in wanted if each.or_unset],
+            **{each.column: each.text for each in wanted if each.text is not None},
+        )
+        found = [document.view(kind) for document in documents]
+        for each in wanted:
+            found = [entity for entity in found if getattr(entity, each.field) == each.value]
+        return found
 
     def conflicts(self, entity: EntityOrId | None = None) -> list[Conflict]:
         """Fields that two devices wrote without knowing of each other's write: of one entity, or of the whole store.
@@ -80,9 +92,17 @@ class Reading:
         found = self._reader.entity(id_of(entity))
         return conflict.of_entity(found) if found is not None else []
 
-    def history(self, entity: EntityOrId) -> list[Overwritten]:
-        """The values that were replaced, oldest first, as far back as this device keeps them."""
-        return self._reader.overwritten(id_of(entity))
+    def history(self, entity: EntityOrId) -> list[Replaced]:
+        """The values that were replaced, oldest first, as far back as this device keeps them. Raises `Damaged` if the
+        disk has damaged one."""
+        ident = id_of(entity)
+        try:
+            return [
+                Replaced(old.path, canonical.decode(old.value), old.precedence, old.millis, Dot(old.host, old.counter))
+                for old in self._reader.overwritten(ident)
+            ]
+        except canonical.UNREADABLE as error:
+            raise Damaged(ident, error) from None
 
 
 class Writing(Reading):
@@ -187,6 +207,41 @@ def _same_type(document: Document, described: EntityType) -> None:
         raise Problem(
             "wrong-type", "{id} is a {type}, not a {name}", id=document.id, type=document.type, name=described.name
         )
+
+
+class _Wanted(NamedTuple):
+    """That `field` reads as `value`, and what narrows the search to the entities of which that may be so: the `text` of
+    the index `column`, None if nothing does; with `or_unset` also those that the index has no text of."""
+
+    field: str
+    value: Any
+    column: str
+    text: str | None
+    or_unset: bool
+
+
+def _wanted(described: EntityType, kind: type[msgspec.Struct], name: str, value: str | None) -> _Wanted:
+    path = _path(kind, name)
+    columns = {described.owner: "owner", described.subtype: "subtype"}
+    if path not in columns:
+        raise Problem(
+            "not-indexed",
+            "{name}.{name2} has no index; indexed fields: {indexed}",
+            name=described.name,
+            name2=name,
+            indexed=", ".join(sorted(field for field in columns if field is not None)) or "none",
+        )
+    plain = _checked(described.name, kind, {path: value})[path]
+    (field,) = (each for each in _fields(kind) if each.name == name)
+    read, column, text = msgspec.convert(plain, field.type), columns[path], plain or ""
+    # Of an empty text the index has none. What has no text, or one that does not fit, reads as the default.
+    if read != field.default():
+        return _Wanted(name, read, column, text, or_unset=not text)
+    return _Wanted(name, read, column, text if field.type in _ANY_TEXT else None, or_unset=True)
+
+
+_ANY_TEXT = (str, str | None)
+"""Types that each text of an index fits."""
 
 
 class _Field(NamedTuple):

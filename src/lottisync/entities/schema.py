@@ -6,9 +6,12 @@ registry is stored like any other.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
+import msgspec.inspect
 
 from lottisync.causality.digest import sha256
 
@@ -17,9 +20,10 @@ class EntityType(msgspec.Struct, frozen=True):
     """A type of entities, called `name` in its store.
 
     `view` is the struct as which an entity of the type is read. Its first field is `id`, and it has at least one other
-    field. None: other code reads the type, as it does signed records. `owner` and `subtype` name the two fields of the
-    document that have an index. `link`: the entities are edges between two others. Each group of fields in `together`
-    is written together, so one write wins for all of them, and a conflict of theirs is settled together.
+    field; each of the others has a default, for an entity may lack any of them. None: other code reads the type, as it
+    does signed records. `owner` and `subtype` name the two fields of the document that have an index; they hold text.
+    `link`: the entities are edges between two others. Each group of fields in `together` is written together, so one
+    write wins for all of them, and a conflict of theirs is settled together.
 
     Raises `ValueError` for a struct that cannot be a view, and for a field that the struct does not have."""
 
@@ -45,6 +49,10 @@ class EntityType(msgspec.Struct, frozen=True):
                     f"{use} of {self.name!r} names the field {named!r}, which {self.view.__name__} does not have. Its "
                     f"fields, as they are stored: {', '.join(fields)}"
                 )
+        _refuse_required(self.name, self.view)
+        for use, named in [("owner", self.owner), ("subtype", self.subtype)]:
+            if named is not None:
+                _refuse_unless_text(f"{use} of {self.name!r}", self.view, named)
 
     def viewed_as(self, view: type[msgspec.Struct] | None) -> "EntityType":
         """This type for a program that reads it as `view`. That program may be older, so its struct may lack a field
@@ -59,6 +67,46 @@ class EntityType(msgspec.Struct, frozen=True):
     def written_with(self, field: str) -> tuple[str, ...]:
         """The group that a field belongs to, itself included."""
         return next((group for group in self.together if field in group), (field,))
+
+
+def _refuse_required(name: str, view: type[msgspec.Struct]) -> None:
+    """An entity that was made before the field was could not be read."""
+    defaults: tuple[Any, ...] = view.__struct_defaults__  # of the last fields
+    without = (msgspec.NODEFAULT,) * (len(view.__struct_fields__) - len(defaults))
+    for field, default in list(zip(view.__struct_fields__, without + defaults, strict=True))[1:]:
+        if default is msgspec.NODEFAULT:
+            raise ValueError(
+                f"{view.__name__} cannot be the struct of {name!r}: the field {field!r} has no default. Give it one, "
+                "for an entity may have been written without it"
+            )
+
+
+def _refuse_unless_text(use: str, view: type[msgspec.Struct], named: str) -> None:
+    """The index is one of texts: by it, nothing else is ever found."""
+    field = view.__struct_fields__[view.__struct_encode_fields__.index(named)]
+    if getattr(view, "__annotations__", {}).get(field) in (str, "str"):
+        return  # nearly always; to look into a type costs a program time at each start
+    (declared,) = (each.type for each in msgspec.structs.fields(view) if each.name == field)
+    if not _is_text(msgspec.inspect.type_info(declared)):
+        shown = declared.__name__ if isinstance(declared, type) else declared
+        raise ValueError(
+            f"{use} names the field {named!r} of {view.__name__}, whose type is {shown}. A field with an index is a str"
+        )
+
+
+def _is_text(kind: msgspec.inspect.Type) -> bool:
+    """Whether all values of a type are texts, or None beside texts."""
+    match kind:
+        case msgspec.inspect.Metadata():
+            return _is_text(kind.type)
+        case msgspec.inspect.UnionType():
+            return all(isinstance(each, msgspec.inspect.NoneType) or _is_text(each) for each in kind.types)
+        case msgspec.inspect.LiteralType():
+            return all(isinstance(value, str) for value in kind.values)
+        case msgspec.inspect.EnumType():
+            return all(isinstance(member.value, str) for member in kind.cls)
+        case _:
+            return isinstance(kind, msgspec.inspect.StrType)
 
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
@@ -111,11 +159,31 @@ def schema(
     local_tables: str = "",
 ) -> StoreSchema:
     """The schema of a store. Without `indexes` there are two, for what an entity owns and for what is of a type. More
-    would cost each entity another copy of its owner's id and of its time."""
+    would cost each entity another copy of its owner's id and of its time.
+
+    Raises `ValueError` for a name that cannot be one, for two types of one name, and for two types, other than links,
+    that are read as one struct: a program names a type by its struct."""
+    declared = list(types)
+    _refuse_twice(declared)
     if indexes is None:
         owned = f"{owner_column.removesuffix('_id')}_type"
         indexes = {owned: f"{owner_column}, type", "type": "type, created_at"}
-    return StoreSchema(name, {t.name: t for t in types}, owner_column, indexes, leading, version, local_tables)
+    return StoreSchema(name, {t.name: t for t in declared}, owner_column, indexes, leading, version, local_tables)
+
+
+def _refuse_twice(declared: Iterable[EntityType]) -> None:
+    for name, times in Counter(each.name for each in declared).items():
+        if times > 1:
+            raise ValueError(f"each type of a store has its own name; {times} are called {name!r}")
+    read_as: dict[type[msgspec.Struct], str] = {}
+    for each in declared:
+        if each.view is None or each.link:
+            continue
+        other = read_as.setdefault(each.view, each.name)
+        if other != each.name:
+            raise ValueError(
+                f"each type of a store has its own struct; {other!r} and {each.name!r} both have {each.view.__name__}"
+            )
 
 
 def is_store_name(name: str) -> bool:

@@ -1,5 +1,6 @@
 """Reading a replicated store, within one transaction: everything read in it belongs to one moment."""
 
+from collections.abc import Container
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -250,18 +251,35 @@ class Reader:
         return self._query(self._entities, f"{self.schema.owner_column} = ?", (owner,), deleted=deleted)
 
     def documents(
-        self, type_name: str | None = None, *, owner: str | None = None, subtype: str | None = None
+        self,
+        type_name: str | None = None,
+        *,
+        owner: str | None = None,
+        subtype: str | None = None,
+        or_unset: Container[str] = (),
     ) -> list[Document]:
         """What the live entities show that are of a type, of an owner, of a subtype, or all of these; oldest first.
-        Rows whose id or type is not text any more are left out. The scrub and `check` name them (STORE-70)."""
-        return self.documents_beside_damage(type_name, owner=owner, subtype=subtype)[0]
+        `or_unset` has `owner` or `subtype` if those are wanted as well of which the index knows none. An entity that
+        owns itself is among them. Rows whose id or type is not text any more are left out. The scrub and `check` name
+        them (STORE-70)."""
+        return self.documents_beside_damage(type_name, owner=owner, subtype=subtype, or_unset=or_unset)[0]
 
     def documents_beside_damage(
-        self, type_name: str | None = None, *, owner: str | None = None, subtype: str | None = None
+        self,
+        type_name: str | None = None,
+        *,
+        owner: str | None = None,
+        subtype: str | None = None,
+        or_unset: Container[str] = (),
     ) -> tuple[list[Document], list[Damaged]]:
         """`documents`, and which rows were left out."""
-        wanted = {"type": type_name, self.schema.owner_column: owner, "subtype": subtype}
-        where = " and ".join(f"{column} = ?" for column, value in wanted.items() if value is not None)
+        owned, kind = f"{self.schema.owner_column} = ?", "subtype = ?"
+        if "owner" in or_unset:
+            owned = f"({owned} or {self.schema.owner_column} = id)"
+        if "subtype" in or_unset:
+            kind = f"({kind} or subtype is null)"
+        wanted = {"type = ?": type_name, owned: owner, kind: subtype}
+        where = " and ".join(condition for condition, value in wanted.items() if value is not None)
         rows = self._rows(
             f"""select {_DOCUMENT} from {self._entities}
                 where {where} and deleted_at is null order by created_at, id""",

@@ -25,6 +25,7 @@ import apsw
 from lottisync.causality.vector_clock import Host
 from lottisync.entities.entity import Entity
 from lottisync.entities.schema import StoreSchema
+from lottisync.problem import Problem
 from lottisync.store import description, doorbell, fork, tables
 from lottisync.store.database import (
     APPLICATION_ID,
@@ -153,7 +154,8 @@ class Store:
 
     def transaction(self, now: int, precedence: int | None) -> AbstractContextManager[Merge]:
         """A write transaction at wall time `now` (ms): all of it is committed, or nothing is. What was
-        committed is durable before this returns, and the bell rings after that.
+        committed is durable before this returns, and the bell rings after that. Raises `Problem` (`nested`) within
+        another block of this thread that reads or writes the store.
 
         `precedence` (`entity.HIGH` or `LOW`) is that of the writes in it; it cannot write with a higher one. With
         None it makes no writes (STORE-31): it joins versions from peers, forgets, or keeps local tables."""
@@ -162,6 +164,7 @@ class Store:
     @contextlib.contextmanager
     def _committed(self, now: int, precedence: int | None) -> Iterator[Merge]:
         with self._turn, sqlite_errors_as_problems(self.file):
+            self._refuse_nested()
             self._connection.execute("begin immediate").fetchall()
             try:
                 self._open = self._begun(now, precedence)
@@ -198,6 +201,7 @@ class Store:
     def draft(self, now: int) -> Iterator[Merge]:
         """A transaction that is never committed: for what has to be computed in tables on a disk that takes nothing."""
         with self._turn, sqlite_errors_as_problems(self.file):
+            self._refuse_nested()
             self._connection.execute("begin immediate").fetchall()
             try:
                 self._open = self._begun(now, None)
@@ -222,6 +226,16 @@ class Store:
         if precedence is None:
             return Merge(schema, self._connection, self._mint, now, self._hosts)
         return Transaction(schema, self._connection, self._mint, now, precedence, self._hosts)
+
+    def _refuse_nested(self) -> None:
+        """Other threads wait for their turn; this one would wait for itself."""
+        if self._connection.in_transaction:
+            raise Problem(
+                "nested",
+                "{name} is being read or written in this thread already, and a write cannot begin within that. End the "
+                "other block first",
+                name=self.schema.name,
+            )
 
     def _rollback(self) -> None:
         if self._connection.in_transaction:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import anyio
 
 from lottisync.device import clock
+from lottisync.device.alone import alone
 from lottisync.device.device import Device
 from lottisync.net.address import Address
 from lottisync.net.listener import Listen
@@ -31,10 +32,11 @@ async def syncing(
     """Sync a device with the person's other devices until the block ends. `discover` finds them by mDNS; `report` gets
     what happens (a code, a sentence). The engine's `port` says where it listens, its `peers` how each device stands.
 
-    Raises `Problem` if the address cannot be listened on. The home must not have a running daemon."""
+    Raises `Problem` if the address cannot be listened on, and (`running`) if a daemon or another program syncs this
+    device: one at a time can. No daemon starts meanwhile."""
     engine = Engine(device, Listen(*listen), discover=discover, chance=clock.chance(), report=report)
     failure: BaseException | None = None
-    async with anyio.create_task_group() as tasks:
+    async with alone(device.space.file.parent), anyio.create_task_group() as tasks:
         await tasks.start(engine.run)
         try:
             yield engine
