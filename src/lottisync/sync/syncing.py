@@ -37,8 +37,8 @@ async def syncing(
     engine = Engine(device, Listen(*listen), discover=discover, chance=clock.chance(), report=report)
     failure: BaseException | None = None
     async with alone(device.space.file.parent), anyio.create_task_group() as tasks:
-        await tasks.start(engine.run)
         try:
+            await tasks.start(engine.run)
             yield engine
         except Exception as error:  # noqa: BLE001 - raised again below: a task group would wrap it
             failure = error
