@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "_LOTTISYNC_COMPLETE"
 MOST = 200
-"""So many ids are offered at most: more do not help."""
+"""How many ids are offered at most: more do not help."""
 
 Offered = Iterator[tuple[str, str]]
 """What can be typed, and what it is."""

@@ -96,18 +96,19 @@ class Board:
         self.entries: dict[Name, BoardEntry] = {}
 
     def show(self, names: Iterable[Name]) -> None:
-        """This, and nothing else, lies in the relay now."""
+        """Take these messages, and no others, to be in the relay now."""
         self.present = set(names)
         self._spoilt &= self.present
         self.entries = {name: entry for name, entry in self.entries.items() if name in self.present}
 
     def replaced(self, names: Set[Name]) -> None:
-        """Another message lies here now. A frame is put there once: it may be read, but is not relied on any more."""
+        """Another message now has this name. A frame is put into the relay once: this one may be read, but does not
+        count any more."""
         self._spoilt |= {name for name in names if name.channel.startswith("snap.")}
         self.entries = {name: entry for name, entry in self.entries.items() if name not in names}
 
     def frame_hash(self, name: Name) -> bytes | None:
-        """The hash that its manifest names for a frame; None if it is of no manifest here."""
+        """The hash that the manifest gives for a frame; None if no manifest here names the frame."""
         for entry in self.entries.values():
             if entry.name.lane == name.lane and name.channel == f"snap.{entry.snapshot}":
                 hashes = [digest for several in entry.hashes.values() for digest in several]
@@ -115,7 +116,7 @@ class Board:
         return None
 
     def gone(self, name: Name) -> None:
-        """This does not lie there any more."""
+        """This message is no longer in the relay."""
         self.present.discard(name)
         self.entries.pop(name, None)
 
@@ -138,7 +139,7 @@ class Board:
         return found if vector_clock.covers(found, forgotten) else {}
 
     def held(self, store: str, nodes: Nodes, members: Set[str], now: int) -> set[HeldDot]:
-        """The dots beyond their senders' knowledge that are in messages here."""
+        """The dots in the messages here that are beyond the knowledge of their senders."""
         return {dot for entry in self._relied_on(store, nodes, members, now) for dot in entry.heads[store].held}
 
     def _relied_on(self, store: str, nodes: Nodes, members: Set[str], now: int) -> list[BoardEntry]:
@@ -169,8 +170,8 @@ class Board:
         ]
 
     def superseded(self, lane: bytes, members: Set[str], now: int) -> int:
-        """The first message of this lane's log that has to stay: all before it are in a snapshot. The last one always
-        stays, so that the lane keeps its head (RELAY-22, RELAY-23)."""
+        """The first message of this lane's log that has to stay: a snapshot has all messages before it. The last
+        message of the log always stays, because the next one names its hash (RELAY-22, RELAY-23)."""
         own = sorted((e for e in self.entries.values() if e.name.lane == lane), key=lambda entry: entry.name.number)
         snapshots = self.snapshots(members, now)
         for entry in own[:-1]:
@@ -198,8 +199,8 @@ def _old(entry: BoardEntry, now: int) -> bool:
 
 
 def _replaces(snapshot: BoardEntry, entry: BoardEntry) -> bool:
-    """Whether an entry may go for a snapshot. Another snapshot goes only for one that is strictly greater: of two that
-    relied on each other, both would go."""
+    """Whether an entry may go for a snapshot. A snapshot is replaced only by a greater one: otherwise two equal
+    snapshots would each be deleted for the other."""
     if snapshot is entry:
         return False
     if _was_said_before(entry, snapshot):
@@ -212,8 +213,8 @@ def _replaces(snapshot: BoardEntry, entry: BoardEntry) -> bool:
 
 
 def _was_said_before(entry: BoardEntry, snapshot: BoardEntry) -> bool:
-    """Whether its own device said it, under fewer fork nodes than it knew when it made the snapshot. The hosts of the
-    two are not the same any more; but the device had what it said (RELAY-904)."""
+    """Whether the entry and the snapshot are of one device, and the device knew more fork nodes when it made the
+    snapshot. The two name hosts differently, but the device had all that the entry says (RELAY-904)."""
     return (entry.name.lane, entry.device) == (snapshot.name.lane, snapshot.device) and (
         entry.name.number < snapshot.name.number
         and entry.heads.keys() <= snapshot.heads.keys()

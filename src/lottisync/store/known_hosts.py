@@ -146,7 +146,7 @@ class Latest(msgspec.Struct):
 
 
 def read(connection: apsw.Connection, latest: KnownHosts | None, own: Host, moment: int, marks: bytes) -> KnownHosts:
-    """The hosts at the moment that the store's state names, of what was read of the same file before."""
+    """The hosts at the moment that the store's state names. What `latest` has is not read again if the marks add up."""
     expected = int.from_bytes(marks, "big")
     if latest is not None and latest.own == own:
         if (latest.read_at.moment, latest.marks) == (moment, expected):
