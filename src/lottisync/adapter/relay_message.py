@@ -54,7 +54,7 @@ def _wrap(request: Request) -> str:
 
 
 def _segment(request: Request) -> list[dict[str, Any]]:
-    """What the segments of an envelope are of."""
+    """What a segment of an envelope says of its store."""
     try:
         envelope = content.decode(_hexadecimal(request, "body"), content.Envelope)
     except BadMessage as error:
