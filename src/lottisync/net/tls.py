@@ -83,8 +83,8 @@ def _readable(content: bytes) -> Iterator[str]:
 
 
 async def secured(stream: ByteStream, context: ssl.SSLContext, *, server: bool) -> TLSStream:
-    """After the handshake. If the other side hangs up in it, this is `EndOfStream` with every Python: the first
-    releases of 3.11 have an error of their own for it."""
+    """The stream after the handshake. Raises `EndOfStream` if the other side hangs up during it, with every Python: the
+    first releases of 3.11 have an error of their own for that."""
     try:
         return await TLSStream.wrap(
             stream, server_side=server, ssl_context=context, hostname=None, standard_compatible=False

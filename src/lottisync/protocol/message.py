@@ -200,7 +200,7 @@ class Ack(Message, frozen=True, tag="ack"):
 
 
 class Reject(Message, frozen=True, tag="reject"):
-    """R cannot take the running round; what it has is no longer, or not yet, what the round was computed from."""
+    """R cannot take the running round: the round was computed from what R had earlier, or will have later."""
 
     round: int
     store: StoreName

@@ -40,7 +40,7 @@ class Intake:
         return sorted(found, key=lambda entry: entry.name)
 
     def note_what_is_here(self, entry: BoardEntry) -> None:
-        """Count as taken what came here in another way."""
+        """Count a segment as taken if all of it came here in another way."""
         for store, head in entry.heads.items():
             with self._device.stores[store].reading() as reader:
                 if taking.is_here(head, reader):
@@ -59,7 +59,7 @@ class Intake:
             return taking.obstacle(entry.heads[store], LocalState(reader)) is None
 
     def _are_here(self, ahead: Iterable[Ahead]) -> bool:
-        """Whether this device has what was known of these stores (RELAY-14)."""
+        """Whether this device has all that the sender knew of these stores (RELAY-14)."""
         for one in ahead:
             with self._device.stores[one.store].reading() as reader:
                 if fork.nodes(reader) != set(one.nodes):
@@ -112,8 +112,8 @@ class Intake:
         return part
 
     def _note_parted(self, head: Head) -> None:
-        """Nothing is missing, and the chains do not fit: this device publishes its own from the beginning, and the
-        other device finds where they part."""
+        """Note that a store has parted from a copy: nothing is missing, and the chains do not fit. This device
+        publishes its own chain from the beginning, and the other device finds where they part."""
         with self._device.stores[head.store].reading() as reader:
             if taking.obstacle(head, LocalState(reader)) is None:
                 self._board.parted.add(head.store)

@@ -1,4 +1,4 @@
-"""A segment is recorded from a store: what a round would say to somebody who knows its base
+"""How a segment is recorded from a store: what a round would say to a reader that knows the base
 (docs/specs/19-relay.md, section 2).
 
 It is made by the code that makes a round for a connection. What lies in the relay is the peer.
@@ -50,7 +50,8 @@ class Recording:
                     pass
 
     def head(self, parts: Iterable[Part] = ()) -> Head:
-        """What it is of. `parts` are those of a segment that is not whole: what they name has to be there before."""
+        """What the segment says of its store. `parts` are those of a segment that is not whole: what they name has to
+        be there before."""
         own, base = self._own, self._base
         news = {host: counter for host, counter in own.knowledge.items() if counter > base.get(host, 0)}
         rest = {host: counter for host, counter in own.knowledge.items() if host not in news}

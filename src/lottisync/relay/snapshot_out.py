@@ -77,7 +77,8 @@ class SnapshotOut:
         return self._frames is not None
 
     def may_begin(self, now: int) -> bool:
-        """Whether it is not too often: what a relay loses again and again is given to it once an hour (RELAY-892)."""
+        """Whether a snapshot may begin now: if a relay loses snapshots again and again, it gets one an hour
+        (RELAY-892)."""
         with self._device.space.reading() as reader:
             begun = [at for at in ledger.snapshots_begun(reader) if now - DAY < at <= now]
         return len(begun) < MAX_SNAPSHOTS_PER_DAY or now - begun[-1] >= HOUR
@@ -108,7 +109,7 @@ class SnapshotOut:
         return made
 
     def _manifest(self, frames: _Frames, now: int) -> Publication | None:
-        """None if the relay has lost a frame: then the snapshot is begun again."""
+        """The manifest; None if the relay has lost a frame: then the snapshot is begun again."""
         manifest = frames.manifest(now)
         self.close()
         names = [Name(self._lane.id, f"snap.{manifest.snapshot}", n) for n in range(1, frames.count + 1)]

@@ -1,8 +1,8 @@
 """A segment is taken by a store (docs/specs/19-relay.md, section 5).
 
 Joining versions, chains and keys is done by the code that takes a round from a connection (`lottisync.sync.incoming`).
-What is different is what a round stands on. Two devices on a connection have agreed on what the receiver has. Here the
-segment says what its reader must have, and `_RecordedGrounds` looks whether that is so, in every transaction.
+What is different is what a round is based on. Two devices on a connection have agreed on what the receiver has. Here
+the segment says what its reader must have, and `_RecordedGrounds` looks whether that is so, in every transaction.
 """
 
 from collections.abc import Iterable, Sequence
@@ -62,8 +62,8 @@ def unheld(head: Head, own: LocalState) -> set[HeldDot]:
 
 
 class _RecordedGrounds:
-    """What a recorded round stands on: what its reader must have, and not what two devices have agreed on.
-    Its sender is not there, and counts on it: it is taken also from one who has not seen what was forgotten here
+    """What a recorded round is based on: what its reader must have, and not what two devices have agreed on. Its sender
+    is not there and cannot send it again, so it is taken also from a sender that has not seen what was forgotten here
     (RELAY-830)."""
 
     repeatable = False
@@ -108,7 +108,7 @@ class Taking:
         return None
 
     def end(self, tx: Merge) -> None:
-        """All of it is here: adopt what it knows."""
+        """Adopt the knowledge of the segment, because all of it is here."""
         self._incoming.stands(tx)
         if self._incoming.arrived != self.head.count:
             raise Outdated(
