@@ -93,7 +93,7 @@ class Taking:
 
     def take(self, tx: Merge, parts: Sequence[Part]) -> bytes | None:
         """Join these parts; the fork node if a chain is another copy's."""
-        self._incoming.stands(tx)
+        self._incoming.refuse_outdated(tx)
         for part in parts:
             match part:
                 case m.Chain():
@@ -109,7 +109,7 @@ class Taking:
 
     def end(self, tx: Merge) -> None:
         """Adopt the knowledge of the segment, because all of it is here."""
-        self._incoming.stands(tx)
+        self._incoming.refuse_outdated(tx)
         if self._incoming.arrived != self.head.count:
             raise Outdated(
                 Sentence(

@@ -104,9 +104,10 @@ class ReadPoint(NamedTuple):
 
 
 class KnownHosts(msgspec.Struct, frozen=True):
-    """All of it at one moment, of all hosts but the own one, whose row is of no account. `known` is in the order of the
-    hosts, and has an entry for the own one. `ends` and `beyond` leave out what is 0; `beyond` is the reach of those of
-    which something may be here that lies beyond the knowledge. `heads` is the sum that 07-sync.md, section 6, needs."""
+    """The numbers of all hosts at one moment, without the own host, whose row does not count. `known` is in the order
+    of the hosts, and has an entry for the own one. `ends` and `beyond` leave out what is 0; `beyond` is the reach of
+    those of which something may be here that lies beyond the knowledge. `heads` is the sum that 07-sync.md, section 6,
+    needs."""
 
     own: Host
     read_at: ReadPoint
@@ -119,14 +120,14 @@ class KnownHosts(msgspec.Struct, frozen=True):
     steps: tuple[tuple[int, tuple[Host, ...]], ...]
 
     def knowledge(self, counter: int) -> dict[Host, int]:
-        """With that of the own host, which has made so many writes; in order."""
+        """The knowledge with that of the own host, which has made that many writes; in order."""
         knowledge = self.known | {self.own: counter}
         if not counter:
             del knowledge[self.own]
         return knowledge
 
     def head(self, host: Host) -> int:
-        """What it adds to `heads`."""
+        """What a host adds to `heads`."""
         return _head(host, self.rows.get(host, NOTHING))
 
     def changed_since(self, since: ReadPoint | None) -> set[Host] | None:
@@ -139,8 +140,8 @@ class KnownHosts(msgspec.Struct, frozen=True):
 
 
 class Latest(msgspec.Struct):
-    """What was read last of a file. Several threads may put in what they have read: each of it is right at its moment,
-    and what comes of it is checked."""
+    """What was read last of a file. Several threads may put in what they have read: each was right at its moment, and
+    `read` checks it."""
 
     hosts: KnownHosts | None = None
 

@@ -37,7 +37,7 @@ class LocalState:
         self._reader = reader
 
     def read_by(self, reader: Reader) -> "LocalState":
-        """The same, where this reader reads what was not asked for yet: nothing was written in between."""
+        """This state, where this reader reads what was not asked for yet: nothing was written in between."""
         self._reader = reader
         return self
 

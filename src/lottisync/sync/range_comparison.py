@@ -78,8 +78,8 @@ class RangeComparison:
         return m.Compare(self._name, self.known, [m.Node(*node) for node in nodes])
 
     def take(self, turn: m.Compare) -> list[m.Message]:
-        """The other's turn; gives what to send before and with our own, and nothing at all when both have come to an
-        end. Raises `ValueError` for bad nodes."""
+        """Take the other's turn; gives what to send before our own turn, and our turn. Gives nothing when both have
+        come to an end. Raises `ValueError` for bad nodes."""
         nodes = [checked(Subtree(node.prefix, node.children, node.items)) for node in turn.nodes]
         answers, ids = differing(self._own, filter(self._is_news, nodes))
         self._differing.update(ids)
@@ -101,8 +101,8 @@ class RangeComparison:
         return True
 
     def mend(self, theirs: m.Mend, now: int) -> list[m.Message]:
-        """The other sends what it holds, and asks for what we do: said as it was before, or both would take it back.
-        Raises `BadVersion` for what cannot even be kept."""
+        """Take what the other holds, and give what it asks for as it was before this: otherwise both would take back
+        what they have mended. Raises `BadVersion` for what cannot even be kept."""
         answer: list[m.Message] = list(self._mends(theirs.wanted, wanted=False))
         self._differing.update(theirs.wanted, (incoming.id for incoming in theirs.versions))
         good, bad = [], []

@@ -50,7 +50,8 @@ class Reception:
         return self._of_device[device]
 
     def know(self, hosts: Iterable[str]) -> None:
-        """Devices of this person are, or were, at these addresses, and at no others: slots are kept for them."""
+        """Take these addresses, and no others, as those where devices of this person are, or were: slots are kept for
+        them."""
         self._known = {_without_scope(host) for host in hosts}
 
     def met(self, host: str) -> None:

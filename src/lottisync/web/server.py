@@ -29,8 +29,8 @@ CLOSE_SECONDS = 1
 
 
 class _Connection(H11Protocol):
-    """uvicorn closes a connection that rests after an answer. One that has sent nothing, or sends byte by byte, it
-    keeps for ever; so each waits for a request only so long."""
+    """uvicorn closes a connection that rests after an answer. It would keep a connection for ever that has sent
+    nothing, or sends byte by byte. So each connection waits for a request for a limited time."""
 
     _late: asyncio.TimerHandle | None = None
 
