@@ -58,7 +58,7 @@ def _from_home(offered: Callable[[TaskHome], Offered]) -> Complete:
                 found = list(offered(home))
             finally:
                 home.close()
-        except Exception:  # noqa: BLE001 - a traceback would stand in the line being typed; commands say what is wrong
+        except Exception:  # noqa: BLE001 - a traceback would appear in the line being typed; commands say what is wrong
             return []
         return [CompletionItem(text, help=what) for text, what in found if text.startswith(incomplete)]
 

@@ -214,8 +214,8 @@ def _add(store: Store, records: list[EntityRecord], now: int, *, dry_run: bool) 
 
 
 def _write(tx: Transaction, records: list[EntityRecord]) -> None:
-    """Write new entities, each field with its precedence. If both a person and an agent have written an entity, the
-    write that says when it was made comes first, and the other one is an edit."""
+    """Write new entities, each field with its precedence. If an entity has fields of both precedences, the write that
+    says when it was made comes first, and the other one is an edit."""
     first: dict[int, list[Put]] = {HIGH: [], LOW: []}
     then: dict[int, list[Put]] = {HIGH: [], LOW: []}
     for record in records:

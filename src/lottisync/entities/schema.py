@@ -119,8 +119,8 @@ def schema(
 
 
 def is_store_name(name: str) -> bool:
-    """Whether a store may be called so. It is a word of the protocol, part of a file's name and of tables' names, and
-    stands in signed records."""
+    """Whether a store may be called so. It is a word of the protocol, part of a file's name and of tables' names, and a
+    part of signed records."""
     return _NAME.fullmatch(name) is not None
 
 

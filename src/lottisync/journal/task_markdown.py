@@ -8,8 +8,8 @@ A box in the outermost list is a task. What is indented below it belongs to it: 
 depth, and a quote is a note. Behind the title follow the task's other values in code spans, and what only programs need
 in a comment, which no viewer shows.
 
-Files of other programs are read by the same rules. Any other line is left out, and its number is named; so
-is what stands in a fenced block.
+Files of other programs are read by the same rules. Any other line is left out, and its number is named; so is what is
+in a fenced block.
 """
 
 import re

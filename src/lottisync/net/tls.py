@@ -45,8 +45,8 @@ def sync_context(key: DeviceKey, pins: Iterable[bytes], *, server: bool) -> ssl.
 
 
 def pairing_context(key: DeviceKey | None) -> ssl.SSLContext:
-    """With a key the listener's context, without one the client's. It only hides the exchange from
-    onlookers: whom one talks to is proved inside, by the code."""
+    """With a key the listener's context, without one the client's. It only hides the exchange from onlookers: the code
+    inside proves who the other side is."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if key else ssl.PROTOCOL_TLS_CLIENT)
     _harden(context, ALPN_PAIRING)
     context.check_hostname = False

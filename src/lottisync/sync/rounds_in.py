@@ -71,7 +71,7 @@ class RoundsIn:
         rate = per_second(before, self._parties.now - self._began)
         self._parties.status.receiving = Receiving(begin.store, incoming.arrived, begin.count, rate)
         theirs = self._parties.agreements[begin.store].theirs
-        assert theirs is not None, "the round stood until now"
+        assert theirs is not None, "the round was not outdated until now"
         # What the peer is about to send, it has: a change made here meanwhile must not take it back.
         theirs.learns(begin.knowledge)
         if ending.end is not None and ending.own is not None:
@@ -138,7 +138,7 @@ class RoundsIn:
         agreement = self._parties.agreements[begin.store]
         agreement.claims(begin.knowledge)
         agreement.refusals = 0
-        assert agreement.theirs is not None, "the round stood until now"
+        assert agreement.theirs is not None, "the round was not outdated until now"
         agreement.theirs.learns({}, incoming.held)
         agreement.theirs.grows(incoming.ends, begin.forgotten)
         self._comparisons.heard_from(

@@ -265,7 +265,7 @@ def row_of(item: ItemView) -> ItemRow:
             words.value(change.path, change.after),
         )
         for change in item.changes
-        if change.after != item.why  # it stands below the row already
+        if change.after != item.why  # it is below the row already
     ]
     fields = [] if isinstance(action, Unreadable) or (item.creates and topic is Topic.FURTHER) else _fields(item)
     return ItemRow(item, topic, _label(topic, item), state, say(STATES.get(state, "")), values, _was(item), fields)
