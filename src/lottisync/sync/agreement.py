@@ -46,7 +46,7 @@ class RemoteState(msgspec.Struct):
     @staticmethod
     def of(have: m.Have) -> "RemoteState":
         return RemoteState(
-            {host: log.known for host, log in have.hosts.items() if log.known},
+            {host: log.counter for host, log in have.hosts.items() if log.counter},
             set(have.held),
             {host: log.end for host, log in have.hosts.items()},
             dict(have.forgotten),
@@ -137,14 +137,14 @@ class Agreement:
 
     def say(self, have: m.Have) -> m.Have:
         self.said, self._upheld = have, None
-        self.claimed = {host: log.known for host, log in have.hosts.items() if log.known}
+        self.claimed = {host: log.counter for host, log in have.hosts.items() if log.counter}
         return have
 
     def equal(self) -> None:
         """Note that the other has exactly what we have said of ourselves. A chain counts only as far as anything of its
         host is here: chain values may be here without the versions."""
         assert self.said is not None, "the greeting says what this store has"
-        ends = {host: log.known for host, log in self.said.hosts.items()}
+        ends = {host: log.counter for host, log in self.said.hosts.items()}
         for host, counter, _ in self.said.held:
             ends[host] = max(counter, ends.get(host, 0))
         self.theirs = RemoteState.of(self.said).agreed(ends)

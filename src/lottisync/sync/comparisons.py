@@ -108,7 +108,7 @@ class Comparisons:
 
     def compare(self, turn: m.Compare, now: int) -> None:
         """Take the peer's turn. Raises `Unacceptable` for nodes that do not fit a tree."""
-        opening = any(node.prefix == b"" for node in turn.nodes)
+        opening = any(node.prefix == b"" for node in turn.tree_nodes)
         comparison = self._running.get(turn.store)
         if comparison is not None and opening:
             if self.leads:

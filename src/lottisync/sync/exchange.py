@@ -177,7 +177,7 @@ class Exchange:
                 continue
             self._refuse_invented_forks(name, theirs.nodes)
             answer += agreement.compare(theirs, self._parties.now)
-            known = {host: log.known for host, log in theirs.hosts.items() if log.known}
+            known = {host: log.counter for host, log in theirs.hosts.items() if log.counter}
             self.comparisons.heard_from(name, known, theirs.summary, agreement.summary(), self._parties.now)
         self.rounds_out.stop()
         self.rounds_out.look(include_held=True)
