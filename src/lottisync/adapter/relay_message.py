@@ -61,10 +61,10 @@ def _segment(request: Request) -> list[dict[str, Any]]:
         raise _refused(error) from None
     return [
         {
-            "store": segment.head.store,
-            "base": dict(segment.head.base),
-            "knowledge": dict(segment.head.knowledge),
-            "whole": segment.head.whole,
+            "store": segment.extent.store,
+            "base": dict(segment.extent.base),
+            "knowledge": dict(segment.extent.knowledge),
+            "whole": segment.extent.whole,
             "parts": [type(part).__name__.lower() for part in segment.parts],
         }
         for segment in envelope.segments

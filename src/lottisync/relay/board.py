@@ -12,7 +12,7 @@ import msgspec
 
 from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Clock, Host
-from lottisync.relay.content import Ahead, Envelope, Head, Manifest
+from lottisync.relay.content import Ahead, Envelope, Extent, Manifest
 from lottisync.relay.header import Kind, Name, Parts
 from lottisync.relay.taking import knowledge_of
 from lottisync.sync.local_state import HeldDot
@@ -33,7 +33,7 @@ class BoardEntry(msgspec.Struct):
     device: str
     hash: bytes
     size: int
-    heads: dict[str, Head]
+    extents: dict[str, Extent]
     ahead: list[Ahead]
     hashes: dict[str, list[bytes]]
     snapshot: int
@@ -46,9 +46,9 @@ class BoardEntry(msgspec.Struct):
         cls, name: Name, parts: Parts, device: str, size: int, envelope: Envelope, stores: Iterable[str]
     ) -> "BoardEntry":
         """An envelope of which nothing is taken yet. `stores` are those that are here, in their order."""
-        heads = {segment.head.store: segment.head for segment in envelope.segments}
+        extents = {segment.extent.store: segment.extent for segment in envelope.segments}
         return cls(
-            name, Kind.ENVELOPE, device, parts.hash, size, _in_order(heads, stores), envelope.ahead, {}, 0, 0,
+            name, Kind.ENVELOPE, device, parts.hash, size, _in_order(extents, stores), envelope.ahead, {}, 0, 0,
             parts.header.epoch, set(),
         )  # fmt: skip
 
@@ -57,10 +57,10 @@ class BoardEntry(msgspec.Struct):
         cls, name: Name, parts: Parts, device: str, manifest: Manifest, stores: Iterable[str]
     ) -> "BoardEntry":
         """A snapshot of which nothing is taken yet."""
-        heads = {one.head.store: one.head for one in manifest.stores}
-        hashes = {one.head.store: list(one.frames) for one in manifest.stores}
+        extents = {one.extent.store: one.extent for one in manifest.stores}
+        hashes = {one.extent.store: list(one.frames) for one in manifest.stores}
         return cls(
-            name, Kind.MANIFEST, device, parts.hash, manifest.size, _in_order(heads, stores), [], hashes,
+            name, Kind.MANIFEST, device, parts.hash, manifest.size, _in_order(extents, stores), [], hashes,
             manifest.snapshot, manifest.at, parts.header.epoch, set(),
         )  # fmt: skip
 
@@ -71,7 +71,10 @@ class BoardEntry(msgspec.Struct):
 
     def recorded_under(self, nodes: Nodes) -> bool:
         """Whether all that it says is said under these fork nodes."""
-        said = [*((store, head.nodes) for store, head in self.heads.items()), *((a.store, a.nodes) for a in self.ahead)]
+        said = [
+            *((store, extent.nodes) for store, extent in self.extents.items()),
+            *((a.store, a.nodes) for a in self.ahead),
+        ]
         return all(set(under) == nodes.get(store, set(under)) for store, under in said)
 
     def whole(self, present: Set[Name]) -> bool:
@@ -79,8 +82,8 @@ class BoardEntry(msgspec.Struct):
         return self.name in present and all(frame in present for frame in self.frames())
 
 
-def _in_order(heads: dict[str, Head], stores: Iterable[str]) -> dict[str, Head]:
-    return {store: heads[store] for store in stores if store in heads}
+def _in_order(extents: dict[str, Extent], stores: Iterable[str]) -> dict[str, Extent]:
+    return {store: extents[store] for store in stores if store in extents}
 
 
 class Board:
@@ -126,21 +129,21 @@ class Board:
         if store in self.parted:
             return {}
         found: dict[Host, int] = {}
-        waiting = [entry.heads[store] for entry in self._relied_on(store, nodes, members, now)]
+        waiting = [entry.extents[store] for entry in self._relied_on(store, nodes, members, now)]
         moved = True
         while moved:
             moved = False
-            for head in waiting:
-                fits = vector_clock.covers(found, head.base) and (
-                    head.whole or vector_clock.covers(found, head.forgotten)
+            for extent in waiting:
+                fits = vector_clock.covers(found, extent.base) and (
+                    extent.whole or vector_clock.covers(found, extent.forgotten)
                 )
-                if fits and not vector_clock.covers(found, head.knowledge):
-                    found, moved = vector_clock.merge(found, head.knowledge), True
+                if fits and not vector_clock.covers(found, extent.knowledge):
+                    found, moved = vector_clock.merge(found, extent.knowledge), True
         return found if vector_clock.covers(found, forgotten) else {}
 
     def held(self, store: str, nodes: Nodes, members: Set[str], now: int) -> set[HeldDot]:
         """The dots in the messages here that are beyond the knowledge of their senders."""
-        return {dot for entry in self._relied_on(store, nodes, members, now) for dot in entry.heads[store].held}
+        return {dot for entry in self._relied_on(store, nodes, members, now) for dot in entry.extents[store].held}
 
     def _relied_on(self, store: str, nodes: Nodes, members: Set[str], now: int) -> list[BoardEntry]:
         """The messages with this store that count: said by a member, taken here, whole over there, and recorded under
@@ -164,7 +167,7 @@ class Board:
             if entry.kind is Kind.MANIFEST
             and entry.device in members
             and entry.name.lane not in self.left
-            and entry.taken >= entry.heads.keys()
+            and entry.taken >= entry.extents.keys()
             and entry.whole(self.present - self._spoilt)
             and not _old(entry, now)
         ]
@@ -217,23 +220,24 @@ def _was_said_before(entry: BoardEntry, snapshot: BoardEntry) -> bool:
     snapshot. The two name hosts differently, but the device had all that the entry says (RELAY-904)."""
     return (entry.name.lane, entry.device) == (snapshot.name.lane, snapshot.device) and (
         entry.name.number < snapshot.name.number
-        and entry.heads.keys() <= snapshot.heads.keys()
-        and all(set(head.nodes) <= set(snapshot.heads[store].nodes) for store, head in entry.heads.items())
-        and any(set(head.nodes) != set(snapshot.heads[store].nodes) for store, head in entry.heads.items())
+        and entry.extents.keys() <= snapshot.extents.keys()
+        and all(set(extent.nodes) <= set(snapshot.extents[store].nodes) for store, extent in entry.extents.items())
+        and any(set(extent.nodes) != set(snapshot.extents[store].nodes) for store, extent in entry.extents.items())
     )
 
 
 def _covers(snapshot: BoardEntry, entry: BoardEntry) -> bool:
     return all(
-        store in snapshot.heads and _covers_head(snapshot.heads[store], head) for store, head in entry.heads.items()
+        store in snapshot.extents and _covers_extent(snapshot.extents[store], extent)
+        for store, extent in entry.extents.items()
     )
 
 
-def _covers_head(greater: Head, head: Head) -> bool:
+def _covers_extent(greater: Extent, extent: Extent) -> bool:
     known = knowledge_of(greater)
     return (
-        set(greater.nodes) == set(head.nodes)
-        and vector_clock.covers(known, knowledge_of(head))
-        and vector_clock.covers(greater.forgotten, head.forgotten)
-        and all(dot[1] <= known.get(dot[0], 0) or dot in greater.held for dot in head.held)
+        set(greater.nodes) == set(extent.nodes)
+        and vector_clock.covers(known, knowledge_of(extent))
+        and vector_clock.covers(greater.forgotten, extent.forgotten)
+        and all(dot[1] <= known.get(dot[0], 0) or dot in greater.held for dot in extent.held)
     )

@@ -39,7 +39,7 @@ class _Content(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
     """A struct that is encoded as an array of exactly these fields."""
 
 
-class Head(_Content, frozen=True):
+class Extent(_Content, frozen=True):
     """What a segment says of its store. A reader that takes the segment has `knowledge` afterwards. To take it, a
     reader has to know `base` of the hosts in `knowledge`, and to hold the chains of all hosts in `base` up to there.
     `rest` is what its sender knew beside that, `forgotten` all that it had forgotten, and `held` the dots that it held
@@ -59,7 +59,7 @@ class Head(_Content, frozen=True):
 
 
 class Segment(_Content, frozen=True):
-    head: Head
+    extent: Extent
     parts: list[Part]
 
 
@@ -81,7 +81,7 @@ class Envelope(_Content, frozen=True):
 class Recorded(_Content, frozen=True):
     """A store in a snapshot: its frames follow those of the stores before it."""
 
-    head: Head
+    extent: Extent
     frames: Annotated[list[m.Hash], msgspec.Meta(max_length=MAX_FRAMES)]
 
 

@@ -152,7 +152,7 @@ class Publishing:
         made = self.lane.sealed(Kind.ENVELOPE, "log", self._keyring.sealing(now), content.encode(envelope))
         parts = parts_of(made.data)
         entry = BoardEntry.of_envelope(made.name, parts, self._device.id, len(made.data), envelope, self._device.stores)
-        entry.taken.update(entry.heads)
+        entry.taken.update(entry.extents)
         return self.lane.logged(made, entry, now)
 
     def _lacking(self, now: int) -> dict[str, _News]:
@@ -221,7 +221,7 @@ def _envelope(wanted: dict[str, tuple[Snapshot, Clock]], snapshots: dict[str, Sn
             if room < 0 and (segments or parts or recording.count > 1):
                 return None
             parts.append(part)
-        segments.append(content.Segment(recording.head(parts), parts))
+        segments.append(content.Segment(recording.extent(parts), parts))
     order = [*snapshots]
     earlier = order[: max(order.index(name) for name in wanted)]
     return content.Envelope(segments, [_ahead(name, snapshots[name]) for name in earlier if name not in wanted])

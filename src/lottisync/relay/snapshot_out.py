@@ -58,7 +58,7 @@ class _Frames:
         self.size += len(data)
 
     def manifest(self, now: int) -> content.Manifest:
-        stores = [content.Recorded(made.head(), self.hashes[name]) for name, made in self._stores.items()]
+        stores = [content.Recorded(made.extent(), self.hashes[name]) for name, made in self._stores.items()]
         return content.Manifest(self.number, self.size, now, stores)
 
     def close(self) -> None:
@@ -117,7 +117,7 @@ class SnapshotOut:
             return None
         made = self._lane.sealed(Kind.MANIFEST, "log", frames.epoch, content.encode(manifest))
         entry = BoardEntry.of_manifest(made.name, parts_of(made.data), self._device.id, manifest, self._device.stores)
-        entry.taken.update(entry.heads)
+        entry.taken.update(entry.extents)
         self._board.parted.clear()
         return self._lane.logged(made, entry, now)
 
