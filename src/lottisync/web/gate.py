@@ -107,7 +107,7 @@ class Gate:
 
     async def _let_in(self, request: Request) -> None:
         entrance, path = self._entrance, request.url.path
-        if _head_bytes(request) > MAX_HEADER_BYTES:
+        if _header_bytes(request) > MAX_HEADER_BYTES:
             raise RefusedRequest("large-head")
         if not set(request.headers.getlist("host")) <= entrance.hosts or len(request.headers.getlist("host")) != 1:
             raise RefusedRequest("other-host")
@@ -162,7 +162,7 @@ class Gate:
         return guarded
 
 
-def _head_bytes(request: Request) -> int:
+def _header_bytes(request: Request) -> int:
     """How large the first line and the headers of a request are. The server itself measures only those that arrive in
     pieces."""
     return len(str(request.url)) + sum(len(name) + len(value) for name, value in request.headers.raw)

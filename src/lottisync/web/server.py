@@ -23,7 +23,8 @@ MAX_CONNECTIONS = 64
 KEEP_SECONDS = 5
 """How long a connection stays open without use."""
 REQUEST_SECONDS = 10.0
-"""How long a connection may take to send the head of a request. Who holds all connections would keep others out."""
+"""How long a connection may take to send the first line and the headers of a request. Who holds all connections would
+keep others out."""
 CLOSE_SECONDS = 1
 """How long open requests get at the end. An event stream would go on for ever."""
 
