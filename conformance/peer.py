@@ -106,17 +106,17 @@ class Past:
         return (total % 2**256).to_bytes(32, "big")
 
     def summary(self) -> list[bytes]:
-        heads = {self.host: [self.counter, self.counter, self.values[-1].hex()]} if self.counter else {}
-        return [known(heads), self.digest()]
+        hosts = {self.host: [self.counter, self.counter, self.values[-1].hex()]} if self.counter else {}
+        return [known(hosts), self.digest()]
 
     def have(self) -> list[Any]:
         hosts = {self.host: [self.counter, self.counter, self.values[-1]]} if self.counter else {}
         return [self.summary(), hosts, [], [], {}]
 
 
-def known(heads: Json, held: list[Any] | None = None, nodes: list[str] | None = None) -> bytes:
+def known(hosts: Json, held: list[Any] | None = None, nodes: list[str] | None = None) -> bytes:
     """What a store knows: each host has its counters and the value of its chain in hexadecimal."""
-    hashes = (hashlib.sha256(reference.canonical([host, *head])).digest() for host, head in heads.items())
+    hashes = (hashlib.sha256(reference.canonical([host, *log])).digest() for host, log in hosts.items())
     total = sum(int.from_bytes(each, "big") for each in hashes) % 2**256
     return hashlib.sha256(reference.canonical([f"{total:064x}", held or [], nodes or []])).digest()[:16]
 

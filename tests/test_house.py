@@ -311,20 +311,50 @@ def test_rounds_between_devices_are_carried_by_the_production_conversation() -> 
     assert found == set()
 
 
+ON_REAL_TIME = {
+    "tests/support/event_loop.py": "`until` under trio, which tests run with a virtual clock alone",
+    "tests/support/command_line.py": "`eventually` asks what another process has written",
+    "tests/web/test_limits.py": "a client that sends for ever, one byte at a time",
+    "tests/sync/test_reception.py": "a stranger that opens its connections again and again",
+    "tests/deep/test_held_slots.py": "strangers that come again and again, and devices that come when they are there",
+}
+"""The files that sleep and make no virtual clock, and why. In the last three the pause is what a peer does."""
+
+
+def sleeps(tree: ast.AST) -> bool:
+    """Whether some code takes `sleep` or `sleep_until` from a module: to call it or to hand it on."""
+    names = {"sleep", "sleep_until"}
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr in names)
+        or (isinstance(node, ast.ImportFrom) and any(one.name in names for one in node.names))
+        for node in ast.walk(tree)
+    )
+
+
 def test_no_test_waits_by_the_clock() -> None:
-    """docs/specs/decisions/0012-waiting-in-tests.md: one place asks again and again, and says why. Some have a
-    virtual clock, and the others play a peer that is slow or comes again and again: the pause is what it does."""
+    """docs/specs/decisions/0012-waiting-in-tests.md. Under a virtual clock no time passes while a test sleeps."""
     found = {
         str(file.relative_to(ROOT))
         for file in (ROOT / "tests").rglob("*.py")
-        for loop in nodes(file)
-        if isinstance(loop, ast.While | ast.For | ast.AsyncFor)
-        for call in ast.walk(loop)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "sleep"
+        if sleeps(parsed(file))
+        and not any(isinstance(node, ast.Name) and node.id == "MockClock" for node in nodes(file))
     }
-    virtual = {f"tests/{name}" for name in ("support/event_loop.py", "simulation/shell.py", "sync/test_slow_peer.py")}
-    peers = ("web/test_limits.py", "sync/test_reception.py", "sync/test_held_slots.py", "deep/test_held_slots.py")
-    assert found == {"tests/support/command_line.py"} | virtual | {f"tests/{name}" for name in peers}
+    assert found == ON_REAL_TIME.keys()
+
+
+@pytest.mark.parametrize(
+    ("planted", "seen"),
+    [
+        ("await anyio.sleep(0.5)", True),
+        ("for _ in range(9):\n    time.sleep(0.1)", True),
+        ("tasks.start_soon(anyio.sleep, 0.5)", True),
+        ("from asyncio import sleep", True),
+        ("await anyio.sleep_forever()", False),
+        ("Backoff(sleep=slept.append)", False),
+    ],
+)
+def test_a_test_that_waits_by_the_clock_is_seen(planted: str, seen: bool) -> None:
+    assert sleeps(ast.parse(planted)) == seen
 
 
 def test_no_path_of_a_workplace_and_no_registry_is_named() -> None:

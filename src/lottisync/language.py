@@ -1,6 +1,6 @@
 """The reader's language: every sentence for a person comes from one catalogue (docs/specs/11-command-line.md).
 
-English is the text in the code, and the id of a message. The other languages stand in
+English is the text in the code, and the id of a message. The other languages are in
 `locale/<language>/LC_MESSAGES/lottisync.po`, sorted by the English text. These files are read as they are: nothing has
 to be compiled, and in English nothing is read. `python -m tools.catalogue` collects the messages of the code into them.
 
@@ -34,13 +34,14 @@ PLURALS: Mapping[str, Callable[[int], int]] = {
 }
 """Which form of a message a number takes, as in `Plural-Forms` of the catalogue."""
 THOUSANDS = {"en": ",", "de": ".", "es": ".", "fr": "\u00a0", "ro": "."}
-"""What stands between the thousands of a number."""
+"""What separates the thousands of a number."""
 _LINE = re.compile(r'^(msgid|msgid_plural|msgstr)(?:\[\d\])? (".*"(?:\n".*")*)', re.MULTILINE)
 _language: ContextVar[str] = ContextVar("language", default="en")
 
 
 class Words(NamedTuple):
-    """The messages of one language: the English text and its forms. A plural stands under both its English forms."""
+    """The messages of one language: the English text and its forms. A message with a plural is found under both its
+    English forms."""
 
     language: str
     forms: Mapping[str, list[str]]
@@ -121,7 +122,7 @@ def speak(language: str) -> None:
 
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
-    """Within it, everything is said in `language`."""
+    """A context in which everything is said in `language`."""
     token = _language.set(language)
     try:
         yield
@@ -169,7 +170,7 @@ def _known(wish: str) -> str | None:
 
 
 def marked(text: str) -> str:
-    """A sentence that stands in a table and is looked up where it is shown. Messages are collected by this name."""
+    """A sentence that is in a table and is looked up where it is shown. Messages are collected by this name."""
     return text
 
 

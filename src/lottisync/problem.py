@@ -4,7 +4,7 @@ A `Problem` is what a person can act on. Its `code` is for programs. Its sentenc
 that go into it, so that one catalogue can translate all of them: the template is the message's id. Where a command of
 the application would help, `hint` names it by a word; the command line alone knows which command that is.
 
-Nothing was changed when a `Problem` is raised. Any other exception that reaches a person is a bug of ours.
+When a `Problem` is raised, nothing was changed. Any other exception that reaches a person is a bug of ours.
 """
 
 from typing import Self
@@ -87,8 +87,8 @@ class Usage(Problem):
 
 
 class Invalid(ValueError):
-    """What was given, or came, is not what it has to be; `sentence` says why. Who catches it passes it over, or makes a
-    `Problem` with it as a value."""
+    """What was given, or came, is not what it has to be; `sentence` says why. Code that catches it ignores it, or makes
+    a `Problem` with it as a value."""
 
     def __init__(self, template: str, /, **arguments: object) -> None:
         self.sentence = Sentence(template, **arguments)

@@ -1,8 +1,8 @@
 """Text as people see it: what came from another device or from a model is shown so that it cannot pass for our words.
 
 A title is stored as it was written. Where it is shown, in a terminal, in the log, on a page, it gets one line and
-nothing else: a line break is a sign, a mark that moves the cursor, turns the direction of the text or cannot be seen
-is a sign. Else a title could begin a line of its own that says "applied", or a name could look like another.
+nothing else: a line break is a sign, a mark that moves the cursor, turns the direction of the text or cannot be seen is
+a sign. Otherwise a title could begin a line of its own that says "applied", or a name could look like another one.
 
 Emoji and several scripts need characters that cannot be seen between those that can (joiners, variation selectors).
 They stay behind such a character, and are signs everywhere else.
@@ -49,7 +49,7 @@ def escaped(json: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text in a sentence of ours."""
+    """The text in quotation marks, for a sentence of ours."""
     return f"'{one_line(text)}'"
 
 

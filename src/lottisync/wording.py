@@ -5,7 +5,7 @@ away. So a store keeps the words and not the text (docs/specs/11-command-line.md
 `Sentence` or a `Problem`, `sentence` makes a `Sentence` of them again. In a column of text they are JSON.
 
 Any device may have written them. A template is followed only if it does no more than put its values in their slots;
-else it is shown as it stands.
+otherwise it is shown unchanged.
 """
 
 from string import Formatter
@@ -23,7 +23,7 @@ FORMATS = ("", "g", ",", "d", ".0f", ".1f", ".2f")
 
 
 class Wording(msgspec.Struct, array_like=True, frozen=True):
-    """A template, and what stands in its slots."""
+    """A template, and the values for its slots."""
 
     template: str
     values: "dict[str, str | int | float | Wording]" = {}

@@ -195,7 +195,7 @@ async def test_rel_d9_comparisons_without_end_are_refused_and_the_honest_device_
                 known = peer.last(m.Want).stores["journal"].summary.known
                 for lie in range(COMPARISONS):
                     root = (number * COMPARISONS + lie).to_bytes(BYTES, "big")
-                    await peer.say(m.Compare("journal", known, [m.Node(b"", [root] * FAN)]))
+                    await peer.say(m.Compare("journal", known, [m.TreeNode(b"", [root] * FAN)]))
                 assert isinstance(await peer.settled(), m.Pong)
                 found = [said for said in peer.heard if isinstance(said, m.Mended) and said.refused]
                 refused.append(len(found))
@@ -217,7 +217,7 @@ async def test_rel_d9_comparisons_without_end_are_refused_and_the_honest_device_
             await peer.hear(lambda message: isinstance(message, m.Want))
             known = peer.last(m.Want).stores["journal"].summary.known
             await anyio.to_thread.run_sync(both_kinds, sum(refused))
-            await peer.say(m.Compare("journal", known, [m.Node(b"", [bytes(BYTES)] * FAN)]))
+            await peer.say(m.Compare("journal", known, [m.TreeNode(b"", [bytes(BYTES)] * FAN)]))
             await anyio.to_thread.run_sync(both_kinds, sum(refused) + 1)
             shown = " ".join(run_here("status", home=victim).out.split())
             assert f"for up to an hour (refused {sum(refused) + 1} times" in shown

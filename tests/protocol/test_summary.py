@@ -5,15 +5,15 @@ import hashlib
 from lottisync.causality.vector_clock import Host
 from lottisync.protocol import summary
 from lottisync.protocol.message import Summary
-from lottisync.store.known_hosts import head
+from lottisync.store.known_hosts import host_hash
 
 A, B = Host("a" * 16), Host("b" * 16)
 X, Y, N = b"x" * 16, b"y" * 16, b"n" * 16
 
 
 def test_sync_15_the_known_hash_is_to_the_byte() -> None:
-    heads = head(B, 2, 5, Y) + head(A, 1, 3, X)
-    found = summary.known(heads, [(B, 5, "t2"), (A, 3, "t1")], [N])
+    host_hashes = host_hash(B, 2, 5, Y) + host_hash(A, 1, 3, X)
+    found = summary.known(host_hashes, [(B, 5, "t2"), (A, 3, "t1")], [N])
     hashes = [hashlib.sha256(f'["{A}",1,3,"{X.hex()}"]'.encode()), hashlib.sha256(f'["{B}",2,5,"{Y.hex()}"]'.encode())]
     total = sum(int.from_bytes(one.digest(), "big") for one in hashes) % 2**256
     text = f'["{total:064x}",[["{A}",3,"t1"],["{B}",5,"t2"]],["{N.hex()}"]]'
@@ -26,16 +26,16 @@ def test_sync_15_of_an_empty_store() -> None:
 
 def test_sync_15_order_does_not_matter_and_every_part_does() -> None:
     held = [(A, 3, "t1"), (B, 5, "t2")]
-    heads = head(A, 1, 3, X) + head(B, 2, 5, Y)
-    same = summary.known(heads, held, [N, X])
-    assert summary.known(heads + 2**256, reversed(held), [X, N]) == same
+    host_hashes = host_hash(A, 1, 3, X) + host_hash(B, 2, 5, Y)
+    same = summary.known(host_hashes, held, [N, X])
+    assert summary.known(host_hashes + 2**256, reversed(held), [X, N]) == same
     others = [
-        summary.known(head(A, 1, 3, X) + head(B, 3, 5, Y), held, [N, X]),
-        summary.known(head(A, 1, 3, X) + head(B, 2, 5, X), held, [N, X]),
-        summary.known(head(A, 1, 3, X), held, [N, X]),
-        summary.known(heads, held[:1], [N, X]),
-        summary.known(heads, [(A, 3, "t2"), (B, 5, "t2")], [N, X]),
-        summary.known(heads, held, [N]),
+        summary.known(host_hash(A, 1, 3, X) + host_hash(B, 3, 5, Y), held, [N, X]),
+        summary.known(host_hash(A, 1, 3, X) + host_hash(B, 2, 5, X), held, [N, X]),
+        summary.known(host_hash(A, 1, 3, X), held, [N, X]),
+        summary.known(host_hashes, held[:1], [N, X]),
+        summary.known(host_hashes, [(A, 3, "t2"), (B, 5, "t2")], [N, X]),
+        summary.known(host_hashes, held, [N]),
     ]
     assert len({same, *others}) == 7
 

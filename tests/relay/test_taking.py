@@ -50,7 +50,7 @@ def test_relay_13_a_segment_that_was_cut_short_is_not_taken(two: tuple[Relay, Vi
     introduce(laptop.member, phone.member)
     strangers = phone.member.strangers()
     with pytest.raises(Outdated), phone.member.stores["journal"].transaction(phone.member.now, None) as tx:
-        take_whole(recording.head(), [*chains, short], tx, strangers)
+        take_whole(recording.extent(), [*chains, short], tx, strangers)
     snapshot.close()
     assert not phone.member.knowledge()
 
@@ -289,10 +289,10 @@ def test_relay_15_a_segment_names_the_base_of_every_host_in_its_clocks(
     phone.member.put("t1", "two")
     with closing(phone.member.stores["journal"].snapshot()) as snapshot:
         recording = Recording("journal", snapshot, before)
-        head = recording.head(list(recording.parts()))
+        extent = recording.extent(list(recording.parts()))
     [of_laptop] = laptop.member.knowledge()
-    assert set(head.knowledge) != {of_laptop}
-    assert head.base.get(of_laptop) == 1
+    assert set(extent.knowledge) != {of_laptop}
+    assert extent.base.get(of_laptop) == 1
 
 
 def test_relay_27_fork_nodes_are_heard_in_a_state(two: tuple[Relay, Visitor, Visitor]) -> None:

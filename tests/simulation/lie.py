@@ -78,9 +78,9 @@ def _wants_less(chance: random.Random, said: list[m.Message]) -> Falsehood | Non
     host = chance.choice(sorted(have.hosts))
     log, end = have.hosts[host], max(have.hosts[host].end + chance.choice((0, 1, 1_000)), 1)
     value = log.value if end == log.end and chance.random() < 0.5 else chance.randbytes(VALUE_BYTES)
-    hosts = have.hosts | {host: m.Log(chance.choice((max(log.known, log.end), log.known)), end, value)}
+    hosts = have.hosts | {host: m.Log(chance.choice((max(log.counter, log.end), log.counter)), end, value)}
     said = _put(said, at, stores=want.stores | {store: msgspec.structs.replace(have, hosts=hosts)})
-    return Falsehood(said, EVERYTHING if hosts[host].known > log.known else NOTHING)
+    return Falsehood(said, EVERYTHING if hosts[host].counter > log.counter else NOTHING)
 
 
 def _has_taken(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
@@ -254,10 +254,12 @@ def _leaves_out(chance: random.Random, said: list[m.Message]) -> Falsehood | Non
 def _compares(chance: random.Random, said: list[m.Message]) -> Falsehood | None:
     """In a comparison, it claims that everything differs."""
     found = _find(chance, said, m.Compare)
-    if found is None or not found[1].nodes:
+    if found is None or not found[1].tree_nodes:
         return None
-    nodes = [m.Node(node.prefix, [chance.randbytes(VALUE_BYTES) for _ in range(32)]) for node in found[1].nodes]
-    return Falsehood(_put(said, found[0], nodes=nodes))
+    nodes = [
+        m.TreeNode(node.prefix, [chance.randbytes(VALUE_BYTES) for _ in range(32)]) for node in found[1].tree_nodes
+    ]
+    return Falsehood(_put(said, found[0], tree_nodes=nodes))
 
 
 TELLERS: dict[str, Teller] = {

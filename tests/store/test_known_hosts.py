@@ -21,7 +21,7 @@ from lottisync.protocol import summary
 from lottisync.protocol.message import Summary
 from lottisync.store import chain, forgetting, fork, known_hosts
 from lottisync.store.check import broken_invariants
-from lottisync.store.known_hosts import head
+from lottisync.store.known_hosts import host_hash
 from lottisync.store.store import Store
 from lottisync.sync.agreement import RemoteState
 from lottisync.sync.local_state import LocalState
@@ -66,15 +66,15 @@ def in_full(store: Store) -> dict[str, Any]:
         )
         held = [(host, counter, entity) for host, counter, entity in held if counter > known.get(host, 0)]
         last = reach([known, *({host: counter} for host, counter, _ in held)])
-        heads = sum(
-            head(host, known.get(host, 0), counter, chain.value_at(reader, host, counter) or b"")
+        host_hashes = sum(
+            host_hash(host, known.get(host, 0), counter, chain.value_at(reader, host, counter) or b"")
             for host, counter in last.items()
         )
         return {
             "knowledge": list(known.items()),
             "ends": {own: reader.counter} | {h: e.end for h, e in sorted(chain.log_ends(reader).items()) if e.end},
             "held": held,
-            "summary": Summary(summary.known(heads, held, fork.nodes(reader)), reader.digest()),
+            "summary": Summary(summary.known(host_hashes, held, fork.nodes(reader)), reader.digest()),
         }
 
 

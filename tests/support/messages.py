@@ -39,7 +39,9 @@ EVERY: dict[type[m.Message], m.AnyMessage] = {
     m.Ack: m.Ack(1, "journal", {HOST: 1}, SUMMARY),
     m.Reject: m.Reject(1, "journal", "no"),
     m.Gossip: m.Gossip({"journal": {DEVICE: {HOST: 1}}}),
-    m.Compare: m.Compare("journal", b"k" * 16, [m.Node(b"\x01", [VALUE] * 32), m.Node(b"", None, [("t1", b"h" * 8)])]),
+    m.Compare: m.Compare(
+        "journal", b"k" * 16, [m.TreeNode(b"\x01", [VALUE] * 32), m.TreeNode(b"", None, [("t1", b"h" * 8)])]
+    ),
     m.Mend: m.Mend("journal", [VERSION], ["t2"]),
     m.DuplicateKey: m.DuplicateKey(b"program started."),
     m.Mended: m.Mended("journal", 1, SUMMARY, ""),

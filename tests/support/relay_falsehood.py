@@ -36,10 +36,10 @@ def _boast(visitor: Visitor, name: Name, chance: random.Random) -> Said:
     said, and holds an epoch that does not exist."""
     stores = {}
     for store in visitor.member.stores:
-        head = _head(visitor.member, store, whole=True)
+        extent = _extent(visitor.member, store, whole=True)
         with visitor.member.stores[store].reading() as reader:
             summary = LocalState(reader).summary
-        stores[store] = content.StoreState(head.knowledge, head.forgotten, head.nodes, summary)
+        stores[store] = content.StoreState(extent.knowledge, extent.forgotten, extent.nodes, summary)
     heads = [(lane, 1_000_000, bytes(HASH_BYTES)) for lane in sorted({one.lane for one in visitor.relay.messages})]
     refused = [(one.lane, one.channel, one.number) for one in sorted(visitor.relay.messages)][: content.MAX_REFUSED]
     said = content.State(visitor.member.now, stores, heads, refused)
@@ -60,13 +60,13 @@ def _keys_for_one(visitor: Visitor, name: Name, chance: random.Random) -> Said:
 
 def _snapshot_of_nothing(visitor: Visitor, name: Name, chance: random.Random) -> Said:
     """A snapshot of which no frame was ever put there."""
-    recorded = content.Recorded(_head(visitor.member, "journal", whole=True), [chance.randbytes(HASH_BYTES)])
+    recorded = content.Recorded(_extent(visitor.member, "journal", whole=True), [chance.randbytes(HASH_BYTES)])
     return Said(content.encode(content.Manifest(99, 10, visitor.member.now, [recorded])))
 
 
 def _empty_segment(visitor: Visitor, name: Name, chance: random.Random) -> Said:
     """A segment of writes that it does not bring."""
-    segment = content.Segment(_head(visitor.member, "journal", whole=False), [])
+    segment = content.Segment(_extent(visitor.member, "journal", whole=False), [])
     return Said(content.encode(content.Envelope([segment], [])))
 
 
@@ -103,11 +103,11 @@ def forged(data: bytes) -> bytes:
     return header.packed() + STRANGER.sign(signed_bytes(header, parts.rest)) + parts.rest
 
 
-def _head(member: Member, store: str, *, whole: bool) -> content.Head:
+def _extent(member: Member, store: str, *, whole: bool) -> content.Extent:
     """Of a segment with a thousand writes of each host more than there are."""
     with member.stores[store].reading() as reader:
         own = LocalState(reader)
         more = {host: counter + MORE for host, counter in own.knowledge.items()}
         base = {} if whole else dict(own.knowledge)
         values = {host: bytes(VALUE_BYTES) for host in more}
-        return content.Head(store, base, more, {}, own.forgotten, [], values, sorted(own.nodes), whole, 1)
+        return content.Extent(store, base, more, {}, own.forgotten, [], values, sorted(own.nodes), whole, 1)

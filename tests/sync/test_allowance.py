@@ -39,7 +39,7 @@ def compared(member: Member, exchange: Exchange, times: int, now: int = NOON) ->
     with member.stores["journal"].reading() as reader:
         known = own_summary(reader).known
     for number in range(times):
-        root = m.Node(b"", [number.to_bytes(BYTES, "big")] * FAN)
+        root = m.TreeNode(b"", [number.to_bytes(BYTES, "big")] * FAN)
         exchange.carry_out([m.Compare("journal", known, [root])], now)
     said = list(exchange.comparisons.due)
     exchange.comparisons.due.clear()
@@ -145,11 +145,11 @@ def test_mend_14_a_node_is_answered_once_and_only_below_one_that_this_side_has_s
     store.close()
 
 
-def answered(comparison: RangeComparison, prefix: bytes) -> list[m.Node]:
+def answered(comparison: RangeComparison, prefix: bytes) -> list[m.TreeNode]:
     """The nodes that are said to a peer that claims that all below this one differs."""
-    (said,) = comparison.take(m.Compare("journal", comparison.known, [m.Node(prefix, LIES)]))
+    (said,) = comparison.take(m.Compare("journal", comparison.known, [m.TreeNode(prefix, LIES)]))
     assert isinstance(said, m.Compare)
-    return said.nodes
+    return said.tree_nodes
 
 
 def test_sync_100_wants_without_end_are_passed_over_and_the_session_goes_on(tmp_path: Path) -> None:

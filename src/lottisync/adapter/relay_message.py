@@ -54,17 +54,17 @@ def _wrap(request: Request) -> str:
 
 
 def _segment(request: Request) -> list[dict[str, Any]]:
-    """What the segments of an envelope are of."""
+    """What a segment of an envelope says of its store."""
     try:
         envelope = content.decode(_hexadecimal(request, "body"), content.Envelope)
     except BadMessage as error:
         raise _refused(error) from None
     return [
         {
-            "store": segment.head.store,
-            "base": dict(segment.head.base),
-            "knowledge": dict(segment.head.knowledge),
-            "whole": segment.head.whole,
+            "store": segment.extent.store,
+            "base": dict(segment.extent.base),
+            "knowledge": dict(segment.extent.knowledge),
+            "whole": segment.extent.whole,
             "parts": [type(part).__name__.lower() for part in segment.parts],
         }
         for segment in envelope.segments

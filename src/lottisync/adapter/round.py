@@ -71,7 +71,7 @@ class Round:
     def _take(self, message: m.AnyMessage) -> None:
         try:
             with self.target.store(self.store_name).transaction(self.now, None) as tx:
-                self._incoming.stands(tx)
+                self._incoming.refuse_outdated(tx)
                 match message:
                     case m.Chain():
                         forked = self._incoming.chain(tx, message) is not None

@@ -106,7 +106,7 @@ class Space:
         return {"hosts": replica.hosts()}
 
     def _close(self, request: Request) -> None:
-        """Closing takes a replica off the line: its running rounds and sessions are cut."""
+        """Close a replica. Its running rounds and sessions are cut."""
         replica = self._replica(request)
         for number in [n for n, x in self._sessions.items() if x.replica is replica]:
             self._sessions.pop(number).close()

@@ -31,8 +31,8 @@ def verify(source: Replica, target: Replica, store: str, now: int) -> tuple[bool
 
 
 def _verified(asking: Conversation, ends: list[Conversation], store: str, now: int) -> Verified:
-    """How a comparison ends for which one side asks: that side looks, too, whether all that it keeps beside the content
-    follows from it."""
+    """How a comparison ends that one side asked for. That side also looks whether all that it keeps beside the content
+    follows from the content."""
     asking.verify(store)
     _carry(ends, now)
     if store not in asking.verified:

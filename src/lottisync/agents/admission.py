@@ -133,7 +133,8 @@ def without_endpoint(living: Agent, here: Here, who: str) -> Withheld | None:
 
 
 def spent_up(agents: Reader, living: Agent, here: Here, who: str) -> Withheld | None:
-    """Whether the agent has used its tokens of the day, or all agents theirs: until when it is paused."""
+    """Why the agent asks no model now: it, or all agents together, have used their tokens of the day. None if they have
+    not."""
     day = spending.day_of(here.now, here.zone)
     limit = spending.exceeded(agents, living, switch.read(agents), day)
     if limit is None:

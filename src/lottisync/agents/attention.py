@@ -51,7 +51,7 @@ def ask(tx: Transaction, agent_id: str, task_id: str, said: Mapping[str, Any]) -
 
 
 def settle(tx: Transaction, agent_id: str) -> None:
-    """The person has looked. `Problem` if the agent did not ask."""
+    """Note that the person has looked. `Problem` if the agent did not ask."""
     asked = read(tx, agent_id)
     if asked is None or asked.settled_at is not None:
         name = lifecycle.read(tx, agent_id).display_name

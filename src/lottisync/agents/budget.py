@@ -1,10 +1,10 @@
 """How much a model is told in one wake (docs/specs/09-agents.md, section 4).
 
 A task may have 2,000 items and 10,000 notes. No model reads all of that, and the record of a wake is one document of
-limited size. So a wake has a budget. It is counted in bytes of UTF-8, as they stand in the message, because bytes can
-be counted without a tokenizer. A budget in tokens becomes one in bytes by a rate: three bytes are a token, which holds
-for English with some reserve and for Chinese about exactly. After each wake the rate is corrected by what the server
-has counted for that model.
+limited size. So a wake has a budget. It is counted in bytes of UTF-8, as they are in the message, because bytes can be
+counted without a tokenizer. A budget in tokens becomes one in bytes by a rate: three bytes are a token, which holds for
+English with some reserve and for Chinese about exactly. After each wake the rate is corrected by what the server has
+counted for that model.
 
 The budget has fixed shares, one for each part of the message. A part never takes from another, so a wake about one
 thing does not change how much is told of the others, and what the server has read already stays in its cache. What is
@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 CONTEXT_TOKENS = 60_000
-"""Of a whole wake, unless `config.contextTokens` says otherwise: what a model with a window of 128,000 reads well."""
+"""For a whole wake, unless `config.contextTokens` says otherwise: what a model with a window of 128,000 reads well."""
 LEAST_TOKENS, MOST_TOKENS = 20_000, 1_000_000
 USUAL_RATE, LEAST_RATE, MAX_RATE, RATE_STEP = 30, 10, 40, 5
 """Tenths of a byte per token. In steps, so that a small difference in the text does not move every share."""
@@ -39,7 +39,7 @@ SHARES = {
     "waiting": 3,
     "delta": 9,
 }
-"""Of the message, in hundredths, in the order in which the parts stand in it."""
+"""The shares of the message in hundredths, in the order of its parts."""
 _TEXTS = (4_000, 2_000, 500, 160, 128)
 """Characters to which texts are cut, the first that fits. An id is never longer than the last."""
 _ENTRIES = (100, 40, 20, 10, 5, 1)
@@ -79,7 +79,7 @@ class Budget:
 
 
 def text(value: Any) -> str:
-    """A value as it stands in the message: JSON with an element in each line, in which no text can close a section."""
+    """A value as it is in the message: JSON with an element in each line, in which no text can close a section."""
     if isinstance(value, list) and value:
         raw = "[\n" + ",\n".join(_json(each) for each in value) + "\n]"
     elif isinstance(value, dict) and value:
@@ -139,7 +139,7 @@ def _cut(value: Any, length: int, entries: int | None) -> Any:
 
 
 def chosen(elements: Sequence[Any], room: int, order: Iterable[int]) -> list[int]:
-    """The indices of those elements that fit, the first of `order` first; in the order in which they stand."""
+    """The indices of the elements that fit, in ascending order. They are taken in the order `order`."""
     kept = []
     for index in order:
         room -= size(elements[index])

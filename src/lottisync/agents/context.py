@@ -295,7 +295,7 @@ def _linked(journal: Reader, agents: Reader, agent: Agent, task_id: str) -> tupl
 
 
 def hides(journal: Reader) -> Callable[[Placed], bool]:
-    """Says of a proposal whether it names, or has made, something of which no model is told."""
+    """Gives a function that says whether a proposal names, or has made, something of which no model is told."""
 
     def hidden(placed: Placed) -> bool:
         arguments = [placed.item.args, *(head.args for head in placed.state.heads)]
@@ -317,8 +317,8 @@ def texts(value: object) -> Iterator[str]:
 
 def withheld(journal: Reader, agents: Reader, agent_id: str, task_id: str, now: int) -> tuple[str, ...]:
     """The ids of all that a context could name and of which no model is told: tasks that the task is linked with, and
-    what proposals of the agent are about. If there is another one in a wake that is under way, what its model was told
-    may not be sent again."""
+    what proposals of the agent are about. If another id has come to them while a wake is under way, what its model was
+    told may not be sent again."""
     proposed = (placed for placed in Ledger.read(agents, now, task_id).placed() if placed.set.agent_id == agent_id)
     named = {ident for placed in proposed for ident in (*texts(placed.item.args), _made(placed))}
     named |= {*lookups.ends_from(journal, task_id, ENTRY_LINK), *lookups.ends_to(journal, task_id, ENTRY_LINK)}

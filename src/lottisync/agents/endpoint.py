@@ -1,8 +1,8 @@
 """Which server and which model an agent asks (docs/specs/09-agents.md, section 10).
 
-The environment names one server. More of them may stand in this device's `config.toml`, each under a name, and the
-person chooses one for an agent. A key is never in that file: it names the variable of the environment that has it, or
-the person's keyring has it under the server's address.
+The environment names one server. This device's `config.toml` may have more of them, each under a name, and the person
+chooses one for an agent. A key is never in that file: it names the variable of the environment that has it, or the
+person's keyring has it under the server's address.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """What an agent is, and the life it leads (docs/specs/09-agents.md, section 2).
 
-An agent is three entities that replicate: who it is (`agent`), where it stands (`agentState`) and what it has
-said (messages, reports, proposals). Who it is belongs to the person: every verb here writes with the person's
-precedence. Where it stands belongs to its wakes.
+An agent is three entities that replicate: who it is (`agent`), its state (`agentState`) and what it has said (messages,
+reports, proposals). Who it is belongs to the person: every verb here writes with the person's precedence. The state
+belongs to its wakes.
 
 The lifecycle is one table. What is *not* in it is an agent whose task was deleted, or is done: that is not written
 anywhere, it is read off the task (`asleep_without_task`, `asleep_after_task`). A deletion on one device and an edit on
@@ -99,8 +99,8 @@ def asleep_after_task(journal: Reader, state: AgentState) -> str | None:
 
 
 def after(agent: Agent, event: str, who: str = "", task_id: str = "") -> str:
-    """The lifecycle that `event` leads to (`TRANSITIONS`); `Problem` if it leads nowhere. The problem calls the agent
-    `who`, or by its name; its hint names the task, or the agent."""
+    """The lifecycle that `event` leads to (`TRANSITIONS`); `Problem` if it leads nowhere. In the problem the agent is
+    called `who` or by its name; the hint names the task or the agent."""
     following = TRANSITIONS.get((agent.lifecycle, event))
     if following is None:
         raise Problem(
@@ -116,7 +116,7 @@ def after(agent: Agent, event: str, who: str = "", task_id: str = "") -> str:
 
 
 def led(reader: Reader, agent_id: str, event: str) -> str:
-    """`after`, for the agent with this id."""
+    """The lifecycle that `event` leads the agent with this id to; `Problem` as for `after`."""
     return after(read(reader, agent_id), event, task_id=task_of(read_state(reader, agent_id)))
 
 

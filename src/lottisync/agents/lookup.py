@@ -89,7 +89,7 @@ def _all_of(page: TaskPage, agents: Reader, agent_id: str) -> list[dict[str, Any
 
 
 def _search(candidates: Sequence[dict[str, Any]], call: SearchTask, room: int) -> dict[str, Any]:
-    """Those in whose text all the words stand, whatever the capitals. Without words, all."""
+    """The entries whose text has all the words, whatever the capitals. Without words, all."""
     words = call.words.casefold().split()
     found = [
         each
@@ -107,7 +107,7 @@ def _search(candidates: Sequence[dict[str, Any]], call: SearchTask, room: int) -
 
 
 def _around(found: str, words: Sequence[str]) -> str:
-    """The part of a text in which the first word stands."""
+    """The part of a text that has the first word."""
     # A letter may have two in lower case, so the place is a close one.
     middle = found.casefold().find(words[0]) if words else 0
     start = max(0, middle - _AROUND)

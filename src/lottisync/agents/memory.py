@@ -75,7 +75,7 @@ class Memory(NamedTuple):
 
 
 def _none_hidden(told_of: Iterable[str]) -> bool:
-    """For readers from which nothing is withheld."""
+    """Hides nothing: for readers from which nothing is withheld."""
     return False
 
 

@@ -48,7 +48,8 @@ class ModelError(Problem):
 
 
 def failed(error: ModelError) -> Problem:
-    """The same for those who do not know models: its code says that it is about one."""
+    """This error as a `Problem`, for code that knows nothing of models: the problem's code says that it is about a
+    model."""
     arguments: Any = error.arguments
     return Problem(f"model-{error.code}", error.template, hint=error.hint, **arguments)
 

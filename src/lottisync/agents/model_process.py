@@ -47,14 +47,14 @@ class ModelFailure(msgspec.Struct, frozen=True):
 
 
 class ModelReply(msgspec.Struct, frozen=True):
-    """One of the two."""
+    """The child's answer: `turn` or `failure` is set, and the other is None."""
 
     turn: Turn | None = None
     failure: ModelFailure | None = None
 
 
 MOST_BYTES = 100_000_000
-"""Of an answer: more than any model says."""
+"""For an answer: more than any model says."""
 
 
 class ModelProcess:
@@ -91,7 +91,8 @@ class ModelProcess:
         return reply.turn
 
     async def _reply(self, question: Question) -> ModelReply:
-        """The child's answer; an empty one if it could not be started, or died before it had answered."""
+        """The child's answer, without a turn and a failure if the child could not be started, or died before it
+        answered."""
         child = self._child or await self._start()
         if child is None or child.stdin is None or child.stdout is None:
             return ModelReply()

@@ -179,7 +179,7 @@ class Orchestrator:
         return schedule.plan(self.standings(now, awake), now)
 
     def standings(self, now: int, awake: Collection[str] = ()) -> list[Readiness]:
-        """How things stand with every agent at home here that has anything to wake for."""
+        """The state of every agent at home here that has anything to wake for."""
         at_home = self._at_home()
         here = Here(self._device, now, endpoints=self._endpoints())
         with self._agents.reading() as reader, self._journal.reading() as journal:

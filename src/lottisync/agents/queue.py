@@ -59,12 +59,12 @@ def waiting(reader: Reader, agent_id: str) -> list[QueuedWrites]:
 
 
 def agents(reader: Reader) -> set[str]:
-    """Those for whom anything waits."""
+    """The agents for which writes wait."""
     return {agent_id for (agent_id,) in reader.local("select distinct agent_id from wake_queue")}
 
 
 def forget(tx: Merge, read: Iterable[QueuedWrites]) -> None:
-    """Drop exactly these: a wake has read what they name."""
+    """Drop exactly these writes: a wake has read them."""
     for each in read:
         _drop(tx, each, each.dots)
 

@@ -45,7 +45,7 @@ MAX_WORDS = 2_000
 """Characters of one of the model's texts, and of each entry of its lists: a report is read at a glance."""
 MAX_ENTRIES = 40
 MAX_BYTES = 100_000
-"""Of all words together, so that a report fits into its document in every script."""
+"""For all words together, so that a report fits into its document in every script."""
 
 
 class ReportText(msgspec.Struct, frozen=True):

@@ -87,7 +87,8 @@ class Run(NamedTuple):
 
 @contextlib.contextmanager
 def single_flight(agents: Store, agent_id: str, name: str) -> Iterator[None]:
-    """Be the only wake of that agent, which has that name, on this device until the block ends (AGENT-8).
+    """Hold the lock of the agent, so that no other wake of it runs on this device until the block ends (AGENT-8).
+    `name` is what a message calls the agent.
 
     `Problem("awake")` if another process, or another task of this one, is it already."""
     file = _lock_file(agents, agent_id)
@@ -164,7 +165,8 @@ def enqueue(tx: Merge, trigger: Trigger, agent_id: str, thread_id: str) -> Run:
 
 
 def move(tx: Merge, run_key: str, event: str, why: str | Problem | None = None) -> None:
-    """Let that happen to the run; `why` is for the person. `KeyError` for what cannot happen to it, which is a bug."""
+    """Change the run's status by `event`; `why` is for the person. `KeyError` for an event that the status does not
+    allow, which is a bug."""
     run = find(tx, run_key)
     assert run is not None
     status = TRANSITIONS[run.status, event]

@@ -1,8 +1,8 @@
 """When an agent wakes: the rules, without a clock, a store or a task of their own (docs/specs/09-agents.md, section 9).
 
-What stands is put in (for every agent: what it would wake for, whether it may, how its last wakes went), with the
-time. What comes out is who wakes now, for what, and when to look again. Nothing is remembered in here, so there is
-nothing to lose in a crash and nothing to bring back.
+The state of every agent is put in (what it would wake for, whether it may, how its last wakes went), with the time.
+What comes out is who wakes now, for what, and when to look again. Nothing is remembered in here, so there is nothing to
+lose in a crash and nothing to bring back.
 
 | why it would wake    | earliest                 | cool-down, wakes an hour |
 |----------------------|--------------------------|--------------------------|
@@ -25,7 +25,7 @@ BATCH = 100
 COOL_DOWN = 60_000
 """Milliseconds after a wake: somebody who works on a task makes one change after the other."""
 WAKES_PER_HOUR = 12
-"""Of one agent, of its own accord. A program that writes all day must not run up a bill."""
+"""How often one agent wakes by itself. A program that writes all day must not run up a bill."""
 HOUR = 3_600_000
 MAX_UNDER_WAY = 3
 """Wakes of different agents at once: a model at home serves one or two at a time, and people read slower."""

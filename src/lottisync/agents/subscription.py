@@ -49,8 +49,8 @@ class Subscription(msgspec.Struct, frozen=True):
 
 
 def of_task(task_id: str) -> dict[str, Any]:
-    """What the agent of a task subscribes to: everything of the task; and of the tasks linked with it, whether
-    they are called otherwise, stand otherwise, or are gone."""
+    """What the agent of a task subscribes to: everything of the task; and of the tasks linked with it, whether their
+    title or status has changed, or they are gone."""
     task = Subscription(types=["task", "checklist", "checklistItem", "entry", ENTRY_LINK], ids=[task_id])
     linked = Subscription(types=["task"], ids=[task_id], fields=["title", "status", DELETED_AT], linked=True)
     return {"task": msgspec.to_builtins(task), "linked": msgspec.to_builtins(linked)}

@@ -79,8 +79,8 @@ def create_task_agent(
 
 
 def agent_for_task(reader: Reader, task_id: str) -> Agent | None:
-    """The agent that minds the task, found by its `agent_task` link; a destroyed one minds nothing.
-    Of several (another program may link more) the newest, then the one with the greatest id."""
+    """The agent that minds the task, found by its `agent_task` link; a destroyed one minds nothing. If there are
+    several (another program may link more), it is the newest, then the one with the greatest id."""
     linked = [reader.entity(end) for end in lookups.ends_to(reader, task_id, "agent_task")]
     minding = [view(entity, Agent) for entity in linked if entity is not None and entity.type == "agent"]
     living = [found for found in minding if found.lifecycle != DESTROYED]

@@ -263,7 +263,7 @@ def _short(text: str, length: int) -> str:
 
 
 def _short_arguments(arguments: str, length: int) -> str:
-    """Servers parse the arguments of earlier calls, so what is cut is JSON, too."""
+    """The arguments, cut. They are JSON again, because servers parse the arguments of earlier calls."""
     if len(arguments) <= length:
         return arguments
     note = f"The call arrived whole; {_bytes(arguments[length:])} bytes of it are not sent again."
@@ -280,8 +280,8 @@ def _weight(message: Message) -> int:
 
 
 def _without_oldest(turns: list[Message]) -> list[Message]:
-    """Without the oldest turn and its answers; of the last turn, without the first call and its answer. So each answer
-    keeps its call."""
+    """The conversation without its oldest turn and the answers to it. If only one turn is left, the turn loses its
+    first call and the answer to it. So each answer keeps its call."""
     starts = [index for index, message in enumerate(turns) if isinstance(message, AssistantMessage)]
     if len(starts) > 1:
         return turns[starts[1] :]
@@ -309,8 +309,8 @@ def observations(reader: Reader, agent_id: str) -> list[AgentMessage]:
 
 
 def spent(reader: Reader, agent_id: str) -> dict[str, TokenUsage]:
-    """The tokens that each run of the agent has cost so far, by run key; of runs on all devices, finished or not.
-    Counted by what the model said, so that a turn that was gone on with after a crash is there once."""
+    """The tokens that each run of the agent has cost so far, by run key; on all devices, finished or not. They are
+    counted by what the model said, so a turn that was continued after a crash counts once."""
     found: dict[str, TokenUsage] = {}
     for kind in ("thought", "summary"):
         for entity in reader.by_type("agentMessage", owner=agent_id, subtype=kind):

@@ -62,7 +62,7 @@ class ToolAnswer(NamedTuple):
 
 
 class CallLimits(NamedTuple):
-    """Of one wake: changes that are considered, and bytes that it may look up."""
+    """The limits of one wake: how many changes are considered, and how many bytes it may look up."""
 
     changes: int
     lookups: int
@@ -153,7 +153,8 @@ class Calls:
         return self.builder.propose(call, now)
 
     def _hidden(self, call: TaskAction | ActionBatch) -> str | None:
-        """The id in the arguments of something of which no model is told: it answers as if it were not there."""
+        """The id in the arguments that no model is told of, if there is one. The call is answered as if it were not
+        here."""
         arguments = (text for part in call.parts() for text in context.texts(part.arguments()))
         with self._journal.reading() as journal:
             return next((ident for ident in arguments if never_sent.is_withheld(journal, ident)), None)

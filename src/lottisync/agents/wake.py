@@ -248,7 +248,7 @@ class _Wake:
         self._is_done = False
 
     def _writer(self, written: list[AgentMessage]) -> Thread:
-        """What goes on with that record."""
+        """Makes what writes further messages of that record."""
         run, head = self._run, written[-1].id if written else self._context.state.recent_head_message_id
         return Thread(run.agent_id, run.thread_id, run.run_key, head, len(written), self._new_id)
 
@@ -318,8 +318,9 @@ class _Wake:
     async def _ask(
         self, model: Model, messages: Sequence[Message], offered: list[ToolSchema]
     ) -> tuple[Turn, int | None]:
-        """The one way by which anything leaves: what the person says now is heeded, and the request is kept, before it
-        is sent (AGENT-80, AGENT-85). With it, the tokens by our estimate, if the server does not count them."""
+        """Ask the model. Nothing is sent in any other way: before each request, what the person allows now is checked,
+        and the request is kept (AGENT-80, AGENT-85). With it, the tokens by our estimate, if the server does not count
+        them."""
         request = model.request(messages, offered)
         with self._agents.transaction(self._now(), AGENT) as tx:
             refused = self._withheld(tx)
@@ -392,7 +393,8 @@ class _Wake:
         return {"recentHeadMessageId": self._thread.head}
 
     def failed(self, tx: Transaction, failure: Problem, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """`said_last`, behind what is in the store: what failed may be the transaction that wrote the rest."""
+        """Write the last message after a failure. It follows what is in the store: what failed may be the transaction
+        that wrote the rest."""
         self._thread = self._writer(thread.messages(tx, self._run.agent_id, self._run.thread_id))
         return self.said_last(tx, failure, metadata)
 

@@ -13,8 +13,9 @@ _digest = methodcaller("digest")
 
 @cache
 def hashing() -> "Callable[[bytes], _Hash]":
-    """What makes a hash, for loops. It is imported once, and not before it is needed: it loads OpenSSL, and a command
-    that only reads hashes nothing. An import statement takes a third of what a short hash takes, each time."""
+    """The function that makes a hash, for loops. It is imported once, and not before it is needed: importing it loads
+    OpenSSL, and a command that only reads hashes nothing. An import statement takes a third of what a short hash takes,
+    each time."""
     import hashlib
 
     return hashlib.sha256
@@ -26,5 +27,5 @@ def sha256(data: bytes) -> bytes:
 
 
 def sha256_of_each(many: Iterable[bytes]) -> list[bytes]:
-    """The same of each: a loop of C."""
+    """The SHA-256 of each of these values; the loop runs in C."""
     return list(map(_digest, map(hashing(), many)))

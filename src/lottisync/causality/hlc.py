@@ -49,7 +49,7 @@ def tick(last: Hlc, now: int) -> Hlc:
 
 
 def ticks(last: Hlc, now: int, count: int) -> list[tuple[int, int]]:
-    """The readings for so many writes at one wall time, of each the one that `tick` gives."""
+    """The readings for that many writes at one wall time: those that `tick` would give, one after the other."""
     first = tick(last, now)
     alike = min(count, MAX_TICKS - first.ticks + 1)
     found = list(zip(repeat(first.millis, alike), range(first.ticks, first.ticks + alike), strict=True))

@@ -1,9 +1,8 @@
 """Knowledge: what a store holds of every host's writes (docs/specs/02-causality.md).
 
-`knowledge[h] == n` says: the effect of every write of host `h` up to its `n`-th is in this store,
-as itself or overwritten by something that is. Knowledge is adopted only from a peer's snapshot
-whose every frame has arrived; adopting it frame by frame loses writes, because a version that was
-overwritten on the sender is never sent, and a third device then withholds its copy.
+`knowledge[h] == n` says: every write of host `h` up to its `n`-th is in this store, or was overwritten by a write that
+is. Knowledge is adopted only from a peer's snapshot whose every frame has arrived; adopting it frame by frame loses
+writes, because a version that was overwritten on the sender is never sent, and a third device then withholds its copy.
 
 What a store holds *beyond* its knowledge comes from rounds that were cut off. Those dots are sent
 to the next sender, with the entity each of them belongs to, so that nothing is sent twice.

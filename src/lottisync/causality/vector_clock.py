@@ -61,7 +61,7 @@ def validate(clock: Clock) -> None:
 
 
 def compare(a: Clock, b: Clock) -> Order:
-    """How `a` stands to `b`: `BEFORE` means that `b` has seen all of `a` and more (CAUS-3)."""
+    """How `a` relates to `b`: `BEFORE` means that `b` has seen all of `a` and more (CAUS-3)."""
     validate(a)
     validate(b)
     a_covers, b_covers = covers(a, b), covers(b, a)
@@ -98,7 +98,7 @@ def merge(a: Clock, b: Clock) -> dict[Host, int]:
 
 
 def grown(a: Clock, b: Clock) -> dict[Host, int]:
-    """`merge` for an `a` without zeros, of which only what `b` names is looked at."""
+    """`merge` for an `a` without zeros. It looks only at the hosts of `b`."""
     return {**a, **news(b, a)}
 
 

@@ -38,7 +38,7 @@ from lottisync.store.reader import Reader
 
 UNKNOWN = marked("(unknown)")
 RUN_CHARACTERS = 12
-"""So many characters of a run's key distinguish runs for people."""
+"""How many characters of a run's key distinguish runs for people."""
 WHY_COLUMNS, ENDED_COLUMNS = 30, 60
 
 

@@ -24,8 +24,8 @@ BETWEEN = 3
 """Columns of the terminal for each column of a table, beside its text."""
 _WIDE = "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6"
 _TOKEN = re.compile(rf"( +)|([{_WIDE}]|[0-9a-f]{{4}}-(?=[0-9a-f]{{4}}\b))|[^ {_WIDE}]+")
-"""White space; what may stand at the end of a line: a character of a script that is written without white space, a
-group of a device's id; a word, or a part of one."""
+"""White space; what may be at the end of a line: a character of a script that is written without white space, a group
+of a device's id; a word, or a part of one."""
 
 
 def widths(headings: Sequence[str], rows: Sequence[Sequence[Any]], room: int) -> list[int] | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "_LOTTISYNC_COMPLETE"
 MOST = 200
-"""So many ids are offered at most: more do not help."""
+"""How many ids are offered at most: more do not help."""
 
 Offered = Iterator[tuple[str, str]]
 """What can be typed, and what it is."""
@@ -58,7 +58,7 @@ def _from_home(offered: Callable[[TaskHome], Offered]) -> Complete:
                 found = list(offered(home))
             finally:
                 home.close()
-        except Exception:  # noqa: BLE001 - a traceback would stand in the line being typed; commands say what is wrong
+        except Exception:  # noqa: BLE001 - a traceback would appear in the line being typed; commands say what is wrong
             return []
         return [CompletionItem(text, help=what) for text, what in found if text.startswith(incomplete)]
 

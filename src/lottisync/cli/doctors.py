@@ -19,7 +19,7 @@ STATES = {
     "warning": (marked("warning"), "yellow"),
     "fault": (marked("fault"), "bold red"),
 }
-"""How a part stands: the word for it, and its style."""
+"""The word for the state of a part, and its style."""
 PARTS = (
     *(marked("addresses"), marked("clock"), marked("credentials"), marked("daemon"), marked("devices"), marked("disk")),
     *(

@@ -57,7 +57,7 @@ class FieldWords(NamedTuple):
                 return path
 
     def heading(self, path: str) -> str:
-        """The same, with a word for a plain field as well."""
+        """What people call a register, with a word for a plain field as well."""
         if self.labels is None and path != DELETED_AT:
             return path
         return words.field(path if path in words.FIELDS else self.name(path))
@@ -138,6 +138,6 @@ def title(entity: Entity) -> str:
 
 
 def whole_title(entity: Entity) -> str:
-    """The same, not cut."""
+    """The title of an entity as `title` gives it, not cut."""
     values = (entity.value(path) for path in ("title", "displayName", "name", "text"))
     return next((value for value in values if isinstance(value, str) and value), entity.type)

@@ -1,7 +1,7 @@
 """Help pages in the reader's language.
 
-click puts a page together from what stands in the code, and says its own sentences through `gettext`. Both are English
-text, and the id of a message: they are looked up when a page is written. Of a docstring each paragraph is a message of
+click puts a page together from what is in the code, and says its own sentences through `gettext`. Both are English
+text, and the id of a message: they are looked up when a page is written. Each paragraph of a docstring is a message of
 its own. One that begins with `\b` holds examples, which are the same in every language.
 """
 

@@ -131,7 +131,7 @@ async def _ended(home: TaskHome, number: int) -> "Given":
 
 
 async def _rows(home: TaskHome, number: int) -> "AsyncIterator[Given]":
-    """The invitation as it stands now, and again whenever something was committed, until it is forgotten."""
+    """The invitation as it is now, and again whenever something was committed, until it is forgotten."""
     from lottisync.device.invitations import given
 
     async with _ringing(home) as rung:

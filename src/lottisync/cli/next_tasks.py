@@ -21,7 +21,7 @@ def show_next(terminal: Terminal, following: Task) -> None:
 
 
 def show_next_of(terminal: Terminal, task_ids: Iterable[str]) -> None:
-    """The sentence for each of these tasks that is done, and repeats."""
+    """Print a sentence for each of these tasks that repeats and is done."""
     with terminal.home.journal.reading() as reader:
         done = [ident for ident in task_ids if tasks.read(reader, ident, "task", Task).status == "DONE"]
         made = [repetition.next_task(reader, ident) for ident in done]

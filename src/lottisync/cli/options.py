@@ -1,4 +1,4 @@
-"""`--home`, `--json` and `--language`, which every command and every group takes: they may stand anywhere in a call."""
+"""`--home`, `--json` and `--language`, which every command and every group takes: they may be anywhere in a call."""
 
 import os
 import re
@@ -91,7 +91,7 @@ def _held_by(home: Path) -> str | None:
 
 
 def asked(context: click.Context | None) -> Asked:
-    """The options that count. One further right counts before the same one further left."""
+    """The options that count. If a call has one twice, the right one counts."""
     home: str | None = None
     as_json = False
     while context is not None:

@@ -21,7 +21,7 @@ ENCODING_ERRORS = "lottisync"
 
 
 def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
-    """What stands for the characters that the encoding does not have."""
+    """What replaces the characters that the encoding does not have."""
     assert isinstance(error, UnicodeEncodeError)
     return "".join(PLAIN.get(each, "?") for each in error.object[error.start : error.end]), error.end
 
@@ -45,7 +45,7 @@ def prepare() -> None:
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Within it, standard output that cannot be written to is a `Problem`; `BrokenPipeError` passes."""
+    """A context in which a failed write to standard output becomes a `Problem`; `BrokenPipeError` passes."""
     try:
         yield
     except BrokenPipeError:

@@ -141,7 +141,8 @@ def _ask_about_revoked(terminal: Terminal, device: str, *, yes: bool) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Ctrl-C is a no. (The event loop waits for the answer, and would look at Ctrl-C only after it.)"""
+    """A question that Ctrl-C answers with no. (The event loop waits for the answer, and would look at Ctrl-C only after
+    it.)"""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield

@@ -1,7 +1,7 @@
 """What a device needs of its relay, looked at part by part: `lottisync relay doctor`.
 
-Each finding says what is there, and what to do. What is permitted is not asked for, it is tried: one small message is
-published, read and deleted. It lies under a name that no device reads.
+Each finding says what is there, and what to do. What is permitted is found by trying: one small message is published,
+read and deleted. It lies under a name that no device reads.
 """
 
 from collections.abc import Awaitable, Callable
@@ -177,7 +177,8 @@ def _room(used: int, limit: int | None) -> Finding:
 
 
 async def _permissions(relay: JetStream, client: RelayConnection, now: Callable[[], int]) -> list[Finding]:
-    """Publish, list, read and delete, until one is refused. The server's clock stands in the message that it stored."""
+    """Publish, list, read and delete, until one is refused. The message that the server stored has the time of its
+    clock."""
     clock: list[float] = []
     trial = relay.trial()
 

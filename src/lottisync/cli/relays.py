@@ -259,7 +259,7 @@ def server_config(terminal: Terminal, folder: Path, hosts: tuple[str, ...], port
 
 
 def _write(folder: Path, files: dict[str, str]) -> None:
-    """Readable by this user alone, and never over a file that is there: a server may run on it."""
+    """Write a file that this user alone can read. A file that is there is never replaced: a server may use it."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in files:
         if (folder / name).exists():
@@ -306,7 +306,7 @@ def _visit(terminal: Terminal, used: RelaySetting, *, publish: bool = False) -> 
 
 
 def _word_left(terminal: Terminal, was: RelaySetting) -> bool:
-    """Whether devices that come to this relay alone hear there that it is left (RELAY-1244). A daemon says it."""
+    """Whether devices that use only this relay are told there that it is left (RELAY-1244). A daemon tells them."""
     from lottisync.daemon.status import read_status
 
     if read_status(terminal.home) is None:

@@ -22,5 +22,5 @@ STATES = {
 
 
 def word(state: str) -> str:
-    """A status or a result; one that this version does not know stands for itself."""
+    """The word for a status or a result; one that this version does not know stays as it is."""
     return say(STATES.get(state, state))

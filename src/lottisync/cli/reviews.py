@@ -1,8 +1,8 @@
 """`review`: what agents propose, and the person's word on it.
 
-Every verb takes items by the names that stand beside them, like `k7f2.3`, and ranges like `k7f2.2-5`. What is said here
-is said in the reader's language (`--language`, else the environment's); `--json` is for programs and is
-the same in all of them.
+Every verb takes items by the names that lists show beside them, like `k7f2.3`, and ranges like `k7f2.2-5`. What is said
+here is said in the reader's language (`--language`, else the environment's); `--json` is for programs and is the same
+in all of them.
 """
 
 import re

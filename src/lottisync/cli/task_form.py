@@ -30,8 +30,9 @@ def _form(held: Task) -> str:
 
 
 def edited(terminal: Terminal, named: str) -> dict[str, Any]:
-    """The fields as a person left them in the editor; only those that were changed there. A form that cannot be read
-    is offered again, with the reason at its top. Closing it unchanged ends the command."""
+    """The fields as a person left them in the editor; only those that were changed there. A form that cannot be read is
+    offered again, with the reason at its top. If a person closes the editor and has changed nothing, the command
+    ends."""
     with terminal.home.journal.reading() as reader:
         held = tasks.read(reader, finding.resolve(reader, named, "task"), "task", Task)
     offered = form = _form(held)

@@ -14,7 +14,7 @@ RECENT_DAYS = 7
 
 
 def local(instant: str | None, form: str = "%Y-%m-%d %H:%M") -> str:
-    """An instant (ISO 8601) as this device's clock shows it; any other text as it stands."""
+    """An instant (ISO 8601) as this device's clock shows it; any other text stays as it is."""
     try:
         return f"{there(millis(instant or '')):{form}}"
     except ValueError:

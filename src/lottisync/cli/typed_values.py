@@ -17,7 +17,7 @@ from lottisync.store.conflict import Conflict
 from lottisync.store.transaction import Transaction
 
 Read = Callable[[Transaction, str, str], Any]
-"""Of the text that was typed for a field of an entity, by its id: what the field stores."""
+"""Takes the id of an entity and the text that was typed for one of its fields; gives what the field stores."""
 
 
 def typed(tx: Transaction, conflict: Conflict, text: str, *, journal: bool) -> Any:

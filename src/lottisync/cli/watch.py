@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def watchable(page: F) -> F:
-    """Give a page `--watch`. It stands below `common`, which gives it its `Terminal`."""
+    """Give a page `--watch`. Put it below `common`, which gives the page its `Terminal`."""
 
     @click.option("--watch", is_flag=True, help="Show it again whenever something changes, until Ctrl-C.")
     @functools.wraps(page)

@@ -1,4 +1,4 @@
-"""How an agent stands, as a struct for every program that shows it. Asks no model."""
+"""The state of an agent, as a struct for every program that shows it. Asks no model."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -26,8 +26,8 @@ AWAY_DAYS = 7
 
 
 def agent_page(home: TaskHome, found: Agent, now: int, damaged: list[Problem] | None = None) -> AgentAnswer:
-    """How things stand with an agent at `now` (ms). Raises `Problem` for an agent that is damaged. With `damaged`,
-    which gets the reasons, it leaves out what keeps the agent asleep and what it asks, if that cannot be read."""
+    """The state of an agent at `now` (ms). Raises `Problem` for an agent that is damaged. With `damaged`, which gets
+    the reasons, it leaves out what keeps the agent asleep and what it asks, if that cannot be read."""
     with home.agent.reading() as reader:
         state = lifecycle.read_state(reader, found.id)
         waits = sum(len(each.dots) for each in queue.waiting(reader, found.id))

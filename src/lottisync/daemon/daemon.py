@@ -58,7 +58,8 @@ class _Changed:
         self._event.set()
 
     async def wait(self) -> None:
-        """For a change, and until what belongs to it has happened too. From here on the next one counts."""
+        """Wait for a change, and until what belongs to it has happened, too. What happens after this is the next
+        change."""
         await self._event.wait()
         await anyio.sleep(SETTLE_SECONDS)
         self._event = anyio.Event()
@@ -75,7 +76,7 @@ class _StatusFile:
         self._failing = False
 
     async def keep(self) -> None:
-        """Until cancelled."""
+        """Keep the file up to date, until cancelled."""
         while True:
             await self.changed.wait()
             await self.write()
@@ -156,8 +157,8 @@ async def run(
 
 @contextmanager
 def one_problem() -> Iterator[None]:
-    """A task group wraps what its tasks raise. What a person can act on is one sentence all the same: the first
-    `Problem`, or else what the system refused first (`OSError`), where nothing else went wrong."""
+    """Raises one error in place of the group in which a task group wraps what its tasks raise: the first `Problem`, or
+    else what the system refused first (`OSError`). If anything else went wrong, the group is raised."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -214,8 +215,8 @@ async def _kept_up(
 
 
 def _announce_box_key(home: TaskHome) -> None:
-    """Others wrap keys for this device also before it comes to a relay for the first time. A disk that takes nothing
-    does not keep the daemon from starting: it is announced at the first visit then."""
+    """Announce this device's box key, so that others wrap keys for it before its first visit to a relay. If the disk
+    takes nothing, the daemon starts all the same, and the key is announced at the first visit."""
     from lottisync.relay.circle import Circle
 
     with suppress(Problem):

@@ -14,7 +14,7 @@ class TaskHome(Home):
 
     @property
     def journal(self) -> Store:
-        """Tasks, checklists and entries."""
+        """The store of tasks, checklists and entries."""
         return self.store("journal")
 
     def device_name(self, device: str) -> str:
@@ -24,5 +24,5 @@ class TaskHome(Home):
 
     @property
     def agent(self) -> Store:
-        """What agents say and propose, and what was decided."""
+        """The store of what agents say and propose, and of what was decided."""
         return self.store("agent")

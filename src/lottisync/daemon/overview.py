@@ -1,4 +1,4 @@
-"""How a device stands, as a struct for every program that shows it: `lottisync status`, a page, a program.
+"""The state of a device, as a struct for every program that shows it: `lottisync status`, a page, a program.
 
 Everything here only reads. That a device was copied or restored is shown until the person says that they know
 (`acknowledge`)."""
@@ -62,7 +62,7 @@ def overview(
     proposals_waiting: Callable[[], int | None],
     unfinished: Callable[[], Iterable[NotCarriedOut]] = tuple,
 ) -> Overview:
-    """How this device stands at `now` (ms). `proposals_waiting` counts them; None if a full disk prevents it.
+    """The state of this device at `now` (ms). `proposals_waiting` counts them; None if a full disk prevents it.
     `unfinished` finds the verdicts that were not carried out. What would need a store whose file is damaged is empty;
     `unusable` says why."""
     running, roster = read_status(home), home.roster()
@@ -97,7 +97,7 @@ def overview(
 
 
 def _relay(home: TaskHome, running: DaemonStatus | None) -> RelayReached | None:
-    """The one in the settings; how it was reached, where that is known of this one."""
+    """The relay in the settings, and how it was reached, if that is known."""
     used = setting.read(home.space)
     if used is None:
         return None

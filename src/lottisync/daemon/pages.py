@@ -155,13 +155,13 @@ async def _first_of(sockets: list[socket.socket]) -> None:
 
 
 def _load() -> None:
-    """In a thread: it takes a good part of a second, and connections are to be answered meanwhile."""
+    """Load the pages, in a thread: it takes a good part of a second, and connections are to be answered meanwhile."""
     import lottisync.web.application
     import lottisync.web.server  # noqa: F401
 
 
 def device_lines(home: TaskHome, running: DaemonStatus | None) -> "list[DeviceLine]":
-    """How this person's devices stand, as far as this one knows: this one first, the others by their names."""
+    """The state of this person's devices, as far as this one knows: this one first, the others by their names."""
     from lottisync.web import words
     from lottisync.web.site import DeviceLine
 

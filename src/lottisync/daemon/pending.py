@@ -4,9 +4,9 @@ section 7).
     a commit -> look: which open sets did no device announce yet? -> wait (gather, or "after") -> run -> announce
 
 `PendingWatch` decides, and takes the time as an argument. `run` is the event loop around it. The device that the person
-chose runs its command at once. Another device waits, and finds in `space` whether the person was called meanwhile
-(`lottisync.device.announced`). A device that crashes between its command and the record calls a second time: better
-than not at all.
+chose runs its command at once. Another device waits, and finds in `space` whether the person was notified meanwhile
+(`lottisync.device.announced`). A device that crashes between its command and the record notifies a second time, which
+is better than not at all.
 
 Nothing that came from another device or a model is an argument or in the environment of the command. It is JSON on
 standard input.
@@ -52,7 +52,7 @@ _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, BrokenPipeError, 
 
 
 class Notification(NamedTuple):
-    """The sets to call the person for, and what was known of the agent store then."""
+    """The sets to notify the person of, and what was known of the agent store then."""
 
     sets: frozenset[str]
     known: Clock
@@ -64,7 +64,8 @@ class _Seen(NamedTuple):
 
 
 class PendingWatch:
-    """When the person is called, on one device. `delay` gives how long (ms) this device leaves a new set to others."""
+    """When the person is notified, on one device. `delay` gives how long (ms) this device leaves a new set to
+    others."""
 
     def __init__(self, space: Store, agents: Store, device: str, delay: Callable[[], int]) -> None:
         self._space, self._agents, self._device, self._delay = space, agents, device, delay
@@ -73,7 +74,7 @@ class PendingWatch:
         """When something will be due (ms); None while nothing waits."""
 
     def look(self, now: int) -> Notification | None:
-        """What to call the person for now: all that no device has announced, as soon as one of it is due."""
+        """What to notify the person of now: all sets that no device has announced, as soon as one of them is due."""
         with index.reading(self._agents, now) as reader:
             known = reader.knowledge()
             waiting = {row.set_id for row in index.entries(reader, only_open=True)}
@@ -95,17 +96,17 @@ class PendingWatch:
         self._seen = {ident: seen for ident, seen in (self._seen | fresh).items() if ident in waiting}
 
     def called(self, batch: Notification, now: int) -> None:
-        """The command did its work."""
+        """Note that the command did its work."""
         announce(self._space, self._device, self._agents.schema.name, batch.known, now)
 
     def failed(self, batch: Notification, now: int) -> None:
-        """The command did not: other devices go on waiting for it, and this one tries again later."""
+        """Note that the command failed: other devices go on waiting for it, and this one tries again later."""
         again = now + max(self._delay(), AGAIN_MS)
         self._seen |= {ident: self._seen[ident]._replace(call_at=again) for ident in batch.sets if ident in self._seen}
 
 
 def _clock(reader: Reader, ident: str) -> Clock | None:
-    """None for a set that cannot be read: it can neither be shown nor decided."""
+    """The clock of a set; None for a set that cannot be read, which can neither be shown nor decided."""
     with suppress(Damaged):
         if (version := reader.version(ident)) is not None:
             return clock_of(version)
@@ -128,7 +129,8 @@ async def run(home: TaskHome, chosen: OnPending, say: Callable[[str, str], None]
 
 
 def _delay(home: TaskHome, chosen: OnPending) -> int:
-    """A name that no device has leaves the call to the others until the time is over."""
+    """How long (ms) this device leaves a new set to others. If no device has the name that was set, each of them
+    waits."""
     if chosen.device is None:
         return GATHER_MS
     with suppress(Problem):
@@ -186,7 +188,7 @@ async def ended(command: list[str], sets: list[SetView], home: str, limit: float
 
 
 async def _tell(process: Process, text: bytes) -> None:
-    """A command need not read what it gets."""
+    """Write the sets to the command's standard input, which the command need not read."""
     assert process.stdin is not None
     with suppress(*_GONE):
         await process.stdin.send(text)

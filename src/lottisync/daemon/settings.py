@@ -205,7 +205,7 @@ def _of_on_pending(name: str, text: str) -> Value:
 
 
 def _command(name: str, text: str) -> list[str]:
-    """A program and its arguments: words as a shell reads them, or the list as it stands in the file."""
+    """A program and its arguments: words as a shell reads them, or the list as it is in the file."""
     if re.match(r"\s*\[\S", text):  # `[ -f x ]` is a program
         import tomllib
 

@@ -59,7 +59,7 @@ class Backoff:
 
     def until_it_runs(self, start: Callable[[], None]) -> None:
         """Call `start` until it returns, which it does when the daemon was stopped. SIGTERM and SIGINT end the waiting,
-        too. Raises what will not pass."""
+        too. Raises an error that waiting does not help."""
         try:
             while not self._started(start):
                 pass
@@ -89,7 +89,7 @@ class Backoff:
 
 @contextmanager
 def _stopped_by_sigterm() -> Iterator[None]:
-    """While nothing else listens for it, SIGTERM is what Ctrl-C is."""
+    """A context in which SIGTERM does what Ctrl-C does, because nothing else listens for it yet."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

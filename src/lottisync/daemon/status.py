@@ -77,8 +77,8 @@ def lacked(home: TaskHome, running: DaemonStatus | None) -> dict[str, dict[str, 
 
 
 def known_addresses(home: TaskHome, running: DaemonStatus | None) -> dict[str, list[AddressState]]:
-    """The addresses of each device: from the running daemon, with what failed; without one, from the stores. Of this
-    device, where it says that it is."""
+    """The addresses of each device: from the running daemon, with what failed; without one, from the stores. For this
+    device, the addresses that it announces."""
     scopes = interfaces.scopes() or [""]
     with home.space.reading() as reader:
         reach = read_reach(reader)
@@ -95,7 +95,7 @@ def known_addresses(home: TaskHome, running: DaemonStatus | None) -> dict[str, l
 
 def absences(home: TaskHome, running: DaemonStatus | None) -> dict[str, Away]:
     """Why each device is away: what the running daemon knows; what was written down when it was tried last, unless it
-    was connected since. None of a device that is connected."""
+    was connected since. A device that is connected is left out."""
     seen = last_seen(home, running)
     with home.space.reading() as reader:
         written = {
@@ -122,8 +122,8 @@ def clocks_heard(home: TaskHome, running: DaemonStatus | None) -> dict[str, Cloc
 
 def last_seen(home: TaskHome, running: DaemonStatus | None) -> dict[str, str]:
     """When each device was connected last (ISO 8601), as far as that is known: what the daemon that runs says, and what
-    earlier ones wrote down. What was written down while this device's own clock said a time too late to be right
-    counts no more: else it would be the last for as long (CAUS-880)."""
+    earlier ones wrote down. A time that was written down while this device's own clock was too far ahead does not
+    count: it would be the last one until that time comes (CAUS-880)."""
     with home.space.reading() as reader:
         rows = "select device, max(seen_at) from peers where seen_at <> '' and seen_at < ? group by device"
         seen = dict(reader.local(rows, (iso(clock.LATEST),)))

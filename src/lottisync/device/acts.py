@@ -226,7 +226,8 @@ def _values(said: str) -> set[str]:
 
 
 def _title(reader: Reader, ident: str, owner: str | None) -> str:
-    """What a person knows it by; a link by where it leads from, and what has no title by what it belongs to."""
+    """The title by which a person knows an entity. For a link it is that of the entity it leads from, and for an entity
+    without a title that of its owner."""
     document = reader.document(ident)
     held = document.document() if document is not None else {}
     if "fromId" in held:
@@ -313,7 +314,7 @@ def numbered(reader: Reader, n: int) -> Act:
 
 
 def about(reader: Reader, idents: Iterable[str]) -> list[Act]:
-    """The acts that were about nothing but these, each the newest one about what it concerned, and not taken back."""
+    """The acts that concerned only `ids`, are not taken back, and are the newest ones about what they concerned."""
     left, found = set(idents), list[Act]()
     for row in reader.local(f"{_ACT} where about <> '[]' order by n desc"):
         act = _act(*row)

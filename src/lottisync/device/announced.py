@@ -1,9 +1,9 @@
-"""What the person was called for, and by which device (docs/specs/11-command-line.md, section 7).
+"""What the person was notified of, and by which device (docs/specs/11-command-line.md, section 7).
 
-Each device has one record in `space`: what it knew of a store when it called the person last. What another device
+Each device has one record in `space`: what it knew of a store when it last notified the person. What another device
 wrote into that store is announced if one of these clocks covers it. So a record stays as small as a clock, however much
-was announced, and two devices never write to the same one. `space` leads every round: the record of a call arrives
-before, or together with, what the person was called for.
+was announced, and two devices never write to the same one. `space` leads every round: the record of a notification
+arrives before, or together with, what it was about.
 """
 
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ PREFIX = "announced-"
 
 
 def announced(reader: Reader, store: str) -> list[Clock]:
-    """What was announced of a store: a clock for each device that ever called. A record that cannot be read counts as
-    absent."""
+    """What was announced of a store: a clock for each device that ever notified the person. A record that cannot be
+    read counts as absent."""
     clocks = (_clock(entity, store) for entity in reader.by_type(TYPE) if entity.id.startswith(PREFIX))
     return [clock for clock in clocks if clock is not None]
 
 
 def announce(space: Store, device: str, store: str, known: Clock, now: int) -> None:
-    """Write down that `device` has called the person for all that `known` covers in a store."""
+    """Write down that `device` has notified the person of all that `known` covers in a store."""
     with space.transaction(now, LOW) as tx:
         tx.put(PREFIX + device, TYPE, {path.join("known", store): dict(known), path.join("at", store): iso(now)})
 

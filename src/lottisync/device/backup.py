@@ -116,7 +116,8 @@ def backups(folder: Path) -> list[Backup]:
 
 
 def _age(backup: Backup) -> tuple[str, int, str]:
-    """Of those of one second the one with the higher number is newer: `...-10` comes after `...-9`."""
+    """The key that sorts backups by age. If two are of one second, the one with the higher number is newer: `...-10`
+    comes after `...-9`."""
     return backup.described.at, len(backup.folder.name), backup.folder.name
 
 

@@ -214,8 +214,8 @@ def _add(store: Store, records: list[EntityRecord], now: int, *, dry_run: bool) 
 
 
 def _write(tx: Transaction, records: list[EntityRecord]) -> None:
-    """The fields of new entities, each with the precedence that it has. An entity that both have written begins with
-    the write that says when it was made; the other one is an edit of it."""
+    """Write new entities, each field with its precedence. If an entity has fields of both precedences, the write that
+    says when it was made comes first, and the other one is an edit."""
     first: dict[int, list[Put]] = {HIGH: [], LOW: []}
     then: dict[int, list[Put]] = {HIGH: [], LOW: []}
     for record in records:

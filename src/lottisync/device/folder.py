@@ -164,7 +164,7 @@ class StoreFolder(Mapping[str, Store]):
         )
 
     def _state(self, name: str) -> State:
-        """A store that is made just now is in its log alone."""
+        """The state of a file, with that of its log: a store that was made just now is only in the log."""
         return tuple(_time_and_size(file) for file in (self._file(name), self.path / f"{name}{SUFFIX}-wal"))
 
     def _opened(self, name: str) -> Store:
@@ -193,7 +193,7 @@ class StoreFolder(Mapping[str, Store]):
 
 
 def _with_help(problem: Problem) -> Problem:
-    """For a listed store."""
+    """The problem of a listed store, with a hint."""
     if problem.code not in LEFT_OUT or problem.hint:
         return problem
     return Problem(problem.code, problem.template, hint="unusable-file", **problem.arguments)

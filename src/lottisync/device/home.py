@@ -117,8 +117,8 @@ class Home(Device):
         self.bind_hosts(now)
 
     def knows(self, store: Store) -> bool:
-        """Whether the fields of a store are this program's. Of a store that another program keeps nothing is known but
-        paths and values: a field may have the name of one of ours, and another meaning."""
+        """Whether the fields of a store are this program's. Of another program's store only paths and values are known:
+        a field may have the name of one of ours, and another meaning."""
         return store.schema.name in {schema.name for schema in self.SCHEMAS}
 
     def add_new_stores(self) -> None:
@@ -142,7 +142,7 @@ class Home(Device):
             return [name for name in missing if reader.documents(HOST_BINDING, owner=self.id, subtype=name)]
 
     def _file_of_space_is_lost(self) -> bool:
-        """Then nothing says which stores this device has had."""
+        """Whether the file of `space` is lost. Then nothing says which stores this device has had."""
         return SPACE.name in {schema.name for schema in self.folder.missing()}
 
     def replace_lost(self, name: str) -> list[str]:
@@ -232,7 +232,7 @@ def _read_key(file: Path) -> "DeviceKey":
 
 
 def _settle(building: Path, path: Path) -> None:
-    """What was built takes its place."""
+    """Move a home that was built to its place."""
     if building.parent != path:
         building.rename(path)
         return

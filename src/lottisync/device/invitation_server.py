@@ -31,9 +31,9 @@ from lottisync.problem import Problem
 from lottisync.store.doorbell import Bell
 
 SETTLE_SECONDS = 0.1
-"""It looks no more often, however much is committed, and not before so long after a commit."""
+"""The shortest pause between two looks, and between a commit and the look that follows."""
 LOOK_SECONDS = 60.0
-"""It looks at least so often, for those that are to be forgotten."""
+"""The longest pause between two looks: some invitations may have to be forgotten."""
 AGAIN_SECONDS = 10.0
 """Until a port that could not be had is tried again."""
 

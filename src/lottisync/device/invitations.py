@@ -1,9 +1,9 @@
 """The invitations of this device (docs/specs/16-meeting.md, section 6).
 
 An invitation is a row of a local table of `space`. A command writes it. The program that has this home serves it
-(`lottisync.device.invitation_server`): a daemon, or the command itself where none runs. Beside it stands who joined.
-So an invitation outlives the command that made it and the daemon that serves it, and every program of the home can
-say what became of it: it is open, used or expired. A day after its end it is forgotten.
+(`lottisync.device.invitation_server`): a daemon, or the command itself where none runs. The row also says who joined.
+So an invitation outlives the command that made it and the daemon that serves it, and every program of the home can say
+what became of it: it is open, used or expired. A day after its end it is forgotten.
 """
 
 from collections.abc import Callable
@@ -56,13 +56,14 @@ class Given(msgspec.Struct, frozen=True):
         return "open" if now < self.until else "expired"
 
     def invitation(self, device: str) -> Invitation:
-        """As it is handed over by `device`, with the addresses that this machine has now."""
+        """The invitation as `device` hands it over, with the addresses that this machine has now."""
         reached = sorted(listened_on(self.host), key=lambda each: (each.link_local, each.host))
         at = tuple(dict.fromkeys(str(Address(each.host, self.port)) for each in reached))[:MAX_ADDRESSES]
         return Invitation(device, self.secret, self.until // 1000, at)
 
     def offer(self, device: str) -> InvitationOffer:
-        """For one run of pairing. It refuses by name when the invitation was used or has expired."""
+        """The offer for one run of pairing. It refuses with `used` or `expired` when the invitation was used or has
+        expired."""
         offer = InvitationOffer(Invitation(device, self.secret, self.until // 1000, ()), self.until)
         offer.used = self.device is not None
         return offer
@@ -108,7 +109,7 @@ def take_back(space: Store, number: int, now: int) -> None:
 
 
 def note_listening(space: Store, number: int, port: int, failure: str, now: int) -> None:
-    """Where the invitation is answered, or why it cannot be."""
+    """Note where the invitation is answered, or why it cannot be."""
     with space.transaction(now, None) as tx:
         tx.execute("update invitations set port = ?, failure = ? where number = ?", (port, failure, number))
         tx.changed = True
@@ -127,7 +128,7 @@ def note_joined(space: Store, number: int, paired: Paired, now: int) -> bool:
 
 
 def note_not_joined(space: Store, number: int, now: int) -> None:
-    """The device that used it could not be taken in: the invitation is good as before."""
+    """Note that the device that used the invitation could not be taken in: the invitation can be used again."""
     with space.transaction(now, None) as tx:
         tx.execute(
             "update invitations set device = null, name = null, words = null, joined_at = null where number = ?",

@@ -192,7 +192,7 @@ class NoStrangers(Strangers):
     one person."""
 
     def __init__(self) -> None:
-        """It needs no roster."""
+        """Takes no roster."""
 
     def among(self, tx: Merge, hosts: Iterable[Host]) -> Host | None:
         return None
@@ -241,7 +241,7 @@ def tell_apart(space: Store, key: DeviceKey, now: int) -> str | None:
 
 
 def _without_number(name: str, limit: int) -> str:
-    """Without a number that `free_name` has put there."""
+    """The name without a number that `free_name` has added."""
     base, _, number = name.rpartition(" ")
     return base if base and number.isdecimal() and 2 <= int(number) <= limit + 1 else name
 

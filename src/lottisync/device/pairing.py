@@ -126,7 +126,8 @@ def own_side(device: Device, listen: Address | None = None) -> Self:
     handed = introduction(device, where)
 
     def introduce(met: str) -> Introduction:
-        """The port stands for itself only if it leads to the program at `met`, too, where the two devices meet."""
+        """What the device hands over when the two meet at the address `met`. The port is 0 if it does not lead to the
+        program at that address."""
         return handed if leads_to(met, where.host) else msgspec.structs.replace(handed, port=0)
 
     return Self(device.key, device.name, partial(_random, device), introduce)

@@ -23,8 +23,8 @@ def purge(device: Device, now: int, min_age: int = forgetting.MIN_AGE) -> dict[s
 
 
 def held_back(device: Device, now: int, min_age: int = forgetting.MIN_AGE) -> dict[str, int]:
-    """How many deleted entities each active device holds back from being forgotten, by device id; only those
-    that hold any back. `min_age` (ms) as for `purge`."""
+    """How many deleted entities each active device holds back from being forgotten, by device id; devices that hold
+    none back are left out. `min_age` (ms) as for `purge`."""
     active = _active_peers(device)
     held: dict[str, int] = {}
     for name, store in device.stores.items():

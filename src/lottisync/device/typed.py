@@ -141,7 +141,7 @@ class Writing(Reading):
         self._tx.put(*self._edit(entity, fields))
 
     def edit_all(self, edits: Iterable[tuple[EntityOrId, Mapping[str, Any]]]) -> None:
-        """`edit` each of these entities, by the fields that stand beside it. Many are edited in less time than single
+        """`edit` each of these entities, by the fields that are given with it. Many are edited in less time than single
         ones take. Raises as `edit` does."""
         self._tx.put_all([self._edit(entity, fields) for entity, fields in edits])
 
@@ -319,5 +319,5 @@ def _exists(name: str, ident: str) -> Problem:
 
 
 def _present(value: Any) -> Any:
-    """A map without the keys that are taken out."""
+    """The map without the keys whose value is None."""
     return {key: held for key, held in value.items() if held is not None} if isinstance(value, dict) else value

@@ -31,11 +31,12 @@ _WITHOUT_SIBLINGS = b",{}]"
 """The end of the stamps of an entity without siblings."""
 _DELETED_AT = f'"{DELETED_AT}"'.encode()
 FEW = 8
-"""So few versions are opened sooner one by one."""
+"""This many versions, or fewer, are opened one by one, which takes less time."""
 TOGETHER = 200
-"""So many are taken apart together. What is computed of more of them does not stay in the processor's cache."""
+"""How many versions are taken apart together. What is computed of more of them does not stay in the processor's
+cache."""
 _NAMES_BYTES = 128 + 64
-"""Of an id and a type, at most."""
+"""The longest id and type together."""
 _columns_of = msgspec.structs.astuple
 _canonical = b'["%b","%b",%b,%b,%b]'.__mod__
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -46,7 +47,7 @@ class _NotPlain(ValueError):
 
 
 class Columns(NamedTuple):
-    """The parts of many versions: of each part all, in the order of the versions."""
+    """The parts of many versions: a column for each part, in the order of the versions."""
 
     ids: Sequence[str]
     types: Sequence[str]
@@ -91,7 +92,7 @@ class Plain(NamedTuple):
         return made, Entity(made.id, made.type, self.clocks[at], self.registers(at))
 
     def registers(self, at: int) -> Registers:
-        """Of the version with this index."""
+        """The registers of the version with this index."""
         made = self.made.get(at)
         if made is None:
             stored, decoded = self.columns.documents[at], self.values[at]
@@ -111,7 +112,7 @@ class Plain(NamedTuple):
         return chain(self.bases, *(self.stamps[at].values() for at in self.stamped()))
 
     def times(self) -> tuple[list[int], list[int]]:
-        """Of each entity the milliseconds of its earliest and of its latest winning write."""
+        """For each entity, when its earliest and its latest winning write were made (ms)."""
         earliest = [base.millis for base in self.bases]
         latest = earliest.copy()
         for at in self.stamped():
@@ -129,7 +130,7 @@ def first(
     counters: Sequence[int],
     documents: Sequence[bytes],
 ) -> Columns:
-    """The versions that the first writes of `host` make with these counters; of each the same as `version.first`."""
+    """The versions that the first writes of `host` make with these counters: what `version.first` gives for each."""
     clocks = [f'{{"{host}":{counter}}}'.encode() for counter in counters]
     stamps = [
         f'[[{precedence},{millis},{ticks},"{host}",{counter}],{{}},{{}}]'.encode()

@@ -187,8 +187,8 @@ def _refuse_twice(declared: Iterable[EntityType]) -> None:
 
 
 def is_store_name(name: str) -> bool:
-    """Whether a store may be called so. It is a word of the protocol, part of a file's name and of tables' names, and
-    stands in signed records."""
+    """Whether a store may be called so. It is a word of the protocol, part of a file's name and of tables' names, and a
+    part of signed records."""
     return _NAME.fullmatch(name) is not None
 
 

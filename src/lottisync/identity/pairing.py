@@ -131,7 +131,7 @@ class _Secret:
         return b"lottisync/pairing-possession-" + role + b"/1\x00" + self._transcript
 
     def seal(self, role: bytes, introduction: Introduction) -> bytes:
-        """For the peer alone. What does not fit is left out: the likeliest ways come first."""
+        """Seal the introduction for the peer alone. What does not fit is left out: the likeliest ways come first."""
         if introduction == NOTHING:
             return b""
         ways = introduction.ways[:MAX_WAYS]

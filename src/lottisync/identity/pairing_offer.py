@@ -99,7 +99,7 @@ class Offer:
         self.runs_left -= 1
 
     def take(self) -> None:
-        """It has done its work; of the runs under way only this one may end well (PAIR-7)."""
+        """Use up the offer: of the runs under way only this one may end well (PAIR-7)."""
         if self.used:
             raise PairingError("used", "{what} has paired a device already; make a new one", what=self.what)
         self.used = True

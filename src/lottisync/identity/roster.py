@@ -241,8 +241,8 @@ def _member(
 def _status(
     is_current: bool, revoked: bool, by_members: Iterable[MembershipRecord], ending: Iterable[MembershipRecord]
 ) -> Status:
-    """What became of a device. `ending` are the records that may put it away: what is put away here is for this
-    device's own members to say, not for whom it threw out."""
+    """What became of a device. `ending` are the records that may put it away: only members may do that, and not devices
+    that this one has revoked."""
     if not is_current:
         return "revoked" if revoked else "unvouched"
     retired_at = max((r.at_ms for r in ending if r.kind == "retired"), default=-1)

@@ -145,7 +145,7 @@ class MembershipRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, object]) -> Self:
-        """The record in a document's fields. Fields it does not know are not its business. Raises `IdentityError`."""
+        """The record in a document's fields. Unknown fields are ignored. Raises `IdentityError`."""
         given = _convert(fields, _MembershipFields)
         return cls(
             kind=given.kind,

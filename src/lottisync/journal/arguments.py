@@ -79,7 +79,7 @@ class Arguments(BaseModel):
     )
 
     def arguments(self) -> dict[str, Any]:
-        """As they are stored."""
+        """The arguments in the form in which they are stored."""
         return self.model_dump(by_alias=True, exclude_none=True)
 
 

@@ -1,4 +1,4 @@
-"""Checklists, and where an item stands: moved to another checklist, put away, taken out again
+"""Checklists, and the place of an item: moved to another checklist, put away, taken out again
 (docs/specs/08-journal.md, section 3).
 
 An item names its task, its checklist and its rank, and these three are one value: a move writes all of them. So two

@@ -55,7 +55,8 @@ def _fitting_deleted(reader: Reader, named: str, type_name: str) -> list[str]:
 
 
 def _by_title(named: str, titled: list[_Titled]) -> list[str]:
-    """Those with exactly this title; if none, those with this piece in it. Capitals are ignored."""
+    """The entities with exactly this title; if there are none, those with this piece in their titles. Capitals are
+    ignored."""
     piece = " ".join(named.split()).casefold()
     if not piece:
         return []

@@ -163,7 +163,7 @@ class _Following(NamedTuple):
 
 
 def _following(task: Task, now: int) -> _Following | None:
-    """What was finished late leaves out the days that are over."""
+    """The day for the task after this one. If this one was finished late, days that are over are left out."""
     rule, due = rule_of(task.repeat), _day(task.due)
     if rule is None:
         return None
@@ -183,8 +183,8 @@ def _day(text: str | None) -> date | None:
 
 
 def _make(tx: Transaction, made: str, page: tasks.TaskPage, following: _Following, kept: Mapping[str, Any]) -> None:
-    """Everything in it follows from the task, and not from when or where it was finished: else two devices would make
-    one task with two values in its fields."""
+    """Make the next task. Everything in it follows from the task before it, and not from when or where that was
+    finished: otherwise two devices would make one task with two values in a field."""
     created = f"{following.since.isoformat()}T00:00:00.000Z"
     task = page.task
     optional = {

@@ -34,7 +34,7 @@ TASK, ITEM, LABEL = "task", "checklistItem", "label"
 
 
 class Topic(StrEnum):
-    """What a proposal is about: the heading that it stands under, where a person looks through many of them."""
+    """What a proposal is about: the heading under which it is listed, where a person looks through many of them."""
 
     STATUS = "status"
     CHECKLIST = "checklist"

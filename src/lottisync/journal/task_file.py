@@ -28,7 +28,7 @@ from lottisync.store.transaction import Transaction
 FORMAT = "lottisync-tasks/1"
 MAX_BYTES = 64 * 1024 * 1024
 TOGETHER = 1_000
-"""So many entities are gathered before they are written: a bar moves on, and what is gathered stays small."""
+"""How many entities are gathered before they are written: the progress bar moves on, and little memory is used."""
 Key = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
 _BYTE = re.compile(r"\(byte (\d+)\)")
 Id = Annotated[str, msgspec.Meta(pattern=ENTITY_ID.pattern)]
@@ -174,7 +174,7 @@ def _check(file: TaskFile, name: str) -> None:
 
 @contextlib.contextmanager
 def refused_at(where: Sentence) -> Iterator[None]:
-    """Within it, an error says where in the file it is."""
+    """A context in which an error says where in the file it is."""
     try:
         yield
     except Problem as problem:
@@ -268,7 +268,7 @@ class _Import:
         self._notes.clear()
 
     def add_label(self, record: LabelRecord) -> None:
-        """One that is here under this id or this name is used as it is."""
+        """Add a label. One that is here under this id or this name is used as it is."""
         ident = record.id or label_id(record.key)
         named = names.find(self._tx, "label", record.name) if self._tx.version(ident) is None else None
         self._labels[record.key] = ident = named or ident
@@ -311,7 +311,7 @@ class _Import:
         self._missing[ident] = (type_name, fields)
 
     def _keep(self, count: int) -> None:
-        """So many records beside the present one belong to what is deleted."""
+        """Count as kept, beside the present record, the `count` records that belong to what is deleted."""
         self.added.kept += count
         self._progress(1 + count)
 
@@ -358,7 +358,8 @@ class _Import:
             self._progress(1)
 
     def _has_checklist(self, ident: str, task: str, *, new: bool) -> bool:
-        """Whether there is one to add to: it is made if it was never there, and not brought back if it was deleted."""
+        """Whether there is a checklist to add to. It is made if it was never there, and not brought back if it was
+        deleted."""
         checklist = None if ident in self._missing else self._tx.entity(ident)
         if ident not in self._missing and checklist is None:
             beside = [] if new else tasks.page(self._tx, task).checklists

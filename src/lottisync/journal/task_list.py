@@ -26,7 +26,7 @@ from lottisync.store.store import Store
 T = TypeVar("T")
 FILE = "task-list.index"
 VERSION = 2
-"""Of the tables below."""
+"""The version of the tables below."""
 OPEN_STATUSES = ("OPEN", "GROOMED", "IN PROGRESS", "BLOCKED", "ON HOLD")
 SORTS = {
     "priority": "priority, due, created, id",
@@ -96,8 +96,8 @@ class TaskList(FeedIndex[Indexed]):
         self._journal = journal
 
     def page(self, wanted: Wanted) -> Page:
-        """What fits, as it is now in the journal. An id that leads to no row any more was forgotten, or the disk has
-        damaged it: then all is indexed once more, and the row is found under what its id is now (JOUR-661)."""
+        """The tasks that fit, as they are now in the journal. An id that leads to no row any more was forgotten, or the
+        disk has damaged it: then all is indexed once more, and the row is found under what its id is now (JOUR-661)."""
         self.catch_up()
         page, missing = self._page(wanted)
         if missing:
@@ -184,12 +184,12 @@ def page_of(file: Path, journal: Store, wanted: Wanted) -> Page:
 
 
 def counted_page_of(file: Path, journal: Store, wanted: Wanted) -> tuple[Page, int]:
-    """A page as `page_of`, and how many tasks there are on all pages."""
+    """A page, as `page_of` gives it, and how many tasks there are on all pages."""
     return _by_index(file, journal, lambda listed: (listed.page(wanted), listed.count(wanted)))
 
 
 def reminded(file: Path, journal: Store, until: str) -> list[Task]:
-    """As `TaskList.reminded`, by the index in `file`."""
+    """What `TaskList.reminded` gives, by the index in `file`."""
     return _by_index(file, journal, lambda listed: listed.reminded(until))
 
 
@@ -214,7 +214,7 @@ def selection(wanted: Wanted) -> tuple[str, tuple[Any, ...]]:
 
 
 def _where(wanted: Wanted) -> tuple[str, tuple[Any, ...]]:
-    """The condition, whose first columns are those of the indexes."""
+    """The condition. It begins with the columns with which the indexes begin."""
     parts: list[tuple[str, tuple[Any, ...]]] = [("damaged = 0 and deleted = ?", (wanted.deleted,))]
     if wanted.statuses is not None:
         parts += [("status in (select value from json_each(?))", (_json(wanted.statuses),))]

@@ -5,11 +5,11 @@
         > The shop has none.
 
 A box in the outermost list is a task. What is indented below it belongs to it: a box is a checklist item, whatever its
-depth, and a quote is a note. What a task has beside its title stands behind it in code spans, and what only programs
-need in a comment, which no viewer shows.
+depth, and a quote is a note. Behind the title follow the task's other values in code spans, and what only programs need
+in a comment, which no viewer shows.
 
-Files of other programs are read by the same rules. Any other line is left out, and its number is named; so
-is what stands in a fenced block.
+Files of other programs are read by the same rules. Any other line is left out, and its number is named; so is what is
+in a fenced block.
 """
 
 import re
@@ -133,7 +133,7 @@ class _Reading:
         self.left_out: list[int] = []
         self._name = name
         self._indent: int | None = None
-        """Of the box of the last task."""
+        """The indentation of the last task's box."""
         self._fenced = False
         self._note: dict[str, Any] | None = None
         self._quoted: list[str] = []
@@ -185,7 +185,7 @@ class _Reading:
 
 
 def _title_and_values(text: str, *, facts: bool) -> tuple[str, dict[str, Any]]:
-    """The title in a line with a box, and what stands behind it."""
+    """The title in a line with a box, and what follows it."""
     pieces = list(_PIECE.finditer(text))
     values: dict[str, Any] = {}
     labels: list[str] = []

@@ -275,7 +275,7 @@ class _Made:
         return NoteRecord(self._key(row, task.key, text), at, text, minutes, row.id or None)
 
     def _key(self, row: FileRow, *of: str) -> str:
-        """From the id; else from the text, and how many of the same stand before it."""
+        """The key of a row: from its id, else from its text and how many rows with the same text come before it."""
         if row.id:
             return _hashed("id", row.id)
         self._same[of] += 1

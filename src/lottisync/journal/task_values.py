@@ -45,7 +45,7 @@ def checked_minutes(minutes: int) -> int:
 
 
 def checked_minutes_spent(minutes: int) -> int:
-    """Of time that was spent: a timer that is stopped at once has none."""
+    """Checks the minutes of time that was spent. A timer that is stopped at once has none."""
     return checked_minutes(minutes) if minutes else 0
 
 

@@ -93,7 +93,7 @@ class TaskPage(NamedTuple):
 
 
 def read(reader: Reader, entity_id: str, type_name: str, kind: type[T]) -> T:
-    """The typed view of a live entity; `Problem` if there is no such entity of that type."""
+    """The typed view of a live entity; `Problem` if there is no live entity of that type with this id."""
     document = reader.document(entity_id)
     if document is None or document.type != type_name:
         raise Problem("unknown-id", "there is no {word} {entity_id}", word=word_of(type_name), entity_id=entity_id)

@@ -92,7 +92,7 @@ def _file(records: list[TaskRecord], labels: list[LabelRecord]) -> bytes:
 
 
 def _pieces(raw: bytes, name: str) -> Iterable[tuple[Sentence, bytes]]:
-    """Each task, with where it stands."""
+    """Each task, with its place in the file."""
     lines = [(number, line.strip().rstrip(b",")) for number, line in enumerate(raw.splitlines(), 1)]
     lines = [(number, line) for number, line in lines if line not in (b"", b"[", b"]")]
     if all(line.startswith(b"{") and line.endswith(b"}") for _, line in lines):

@@ -6,7 +6,7 @@ contradict each other. The list here is the order in which a model sees them.
 
 A model's call is untrusted text. It may be fenced, encoded twice, or cut off. If it can be read without guessing, it is
 read. Otherwise the answer says what was wrong, so that the model can correct itself. The result is a frozen object, and
-the same object is proposed, stored and carried out.
+this object is proposed, stored and carried out.
 """
 
 import re

@@ -33,8 +33,8 @@ TICK = ("isChecked", "checkedBy", "checkedAt", "checkReason", "proposedBy")
 """Fields that are written together with the first of them: a tick is nothing without who set it, and when."""
 POSITION = ("taskId", "checklistId", "rank")
 SPAN = ("at", "end")
-"""One value in several fields: where an item stands, and from when to when time was spent. Two devices that move one
-item, or change one span, at the same time leave one of the two values, never half of each."""
+"""One value in several fields: the place of an item, and the start and end of time that was spent. Two devices that
+move one item, or change one span, at the same time leave one of the two values, never half of each."""
 
 NOTE, TIME = "note", "time"
 """The kinds of an entry."""
@@ -158,8 +158,8 @@ class Category(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class EntryLink(Link, frozen=True, rename="camel"):
-    """A link between two tasks; `relations` holds the words of `RELATIONS` as keys, so that several may
-    stand between the same two."""
+    """A link between two tasks; `relations` holds the words of `RELATIONS` as keys, so that two tasks may have several
+    relations."""
 
     relations: dict[str, bool] = msgspec.field(default_factory=dict)
 

@@ -38,7 +38,7 @@ FIELDS = {
 }
 """What people call a register. One that is not here is called by its own name."""
 SPAN = {"entry": marked("Time"), "at": marked("From"), "end": marked("To")}
-"""The same of time that an agent proposes to write down."""
+"""The fields of time that an agent proposes to write down."""
 QUOTED = marked('"{name}"')
 """What a person wrote, within a sentence of ours."""
 STATUSES = {
@@ -71,7 +71,7 @@ def field(path: str) -> str:
 
 
 def value(path: str, held: Any) -> str:
-    """What a register holds, as it stands in a line; an instant by this device's clock."""
+    """What a register holds, as text within a line; an instant by this device's clock."""
     if held is None:
         return say("none")
     if isinstance(held, bool) and path == "isArchived":

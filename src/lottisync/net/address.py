@@ -50,7 +50,7 @@ class Address(NamedTuple):
         return ":" in self.host and ipaddress.IPv6Address(self.host).is_link_local
 
     def within(self, scope: str) -> "Address":
-        """The same address on an interface; with an empty `scope`, on no particular one."""
+        """This address on an interface; with an empty `scope`, without an interface."""
         bare = self.host.partition("%")[0]
         return Address(f"{bare}%{scope}" if scope else bare, self.port)
 
@@ -84,7 +84,7 @@ def may_be_lost(host: str) -> bool:
 
 def parse(text: str, usual: int | None = None) -> Address:
     """The address in `HOST:PORT` or `[IPV6]:PORT`, in its one form; port 0 is allowed: a listener then takes any port.
-    A `usual` port is the one of an IP address that stands alone. Raises `BadAddress`."""
+    An IP address without a port gets the `usual` one, if that is given. Raises `BadAddress`."""
     whole = text.strip()
     if usual is not None and names_no_port(whole):
         whole = f"{whole}:{usual}"
@@ -100,7 +100,7 @@ def parse(text: str, usual: int | None = None) -> Address:
 
 
 def names_no_port(text: str) -> bool:
-    """Whether an IP address stands alone, an IPv6 one in its brackets. A name never does: `off` is not a host."""
+    """Whether the text is only an IP address, an IPv6 one in brackets. A name alone is not one: `off` is not a host."""
     return text.endswith("]") or bool(_NUMBERS.match(text))
 
 

@@ -94,7 +94,7 @@ class _Heard(NamedTuple):
 
 
 class _Again:
-    """An event that can be waited for again."""
+    """An event that can be set and waited for many times."""
 
     def __init__(self) -> None:
         self._event = anyio.Event()
@@ -103,7 +103,7 @@ class _Again:
         self._event.set()
 
     async def wait(self, seconds: float) -> None:
-        """Until it is set, at most for so long."""
+        """Wait until it is set, at most for that long."""
         with anyio.move_on_after(seconds):
             await self._event.wait()
         self._event = anyio.Event()
@@ -180,7 +180,7 @@ async def _browsing(
 
 
 def _try_to_bind(each: Interface) -> None:
-    """An address that cannot be used is found out here: zeroconf would leave a socket open that cannot be closed."""
+    """Find out here whether an address can be used: zeroconf would leave a socket open that cannot be closed."""
     family = socket.AF_INET6 if each.ipv6 else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as probing:
         probing.bind((each.host, 0, 0, each.number if each.link_local else 0) if each.ipv6 else (each.host, 0))

@@ -22,9 +22,9 @@ from anyio.streams.stapled import MultiListener
 SLOTS = 32
 """Connections that have not yet proved who they are, at one time."""
 EACH = 6
-"""Of these from one address: a household behind one address dials with some devices at once."""
+"""How many slots one address may have: a household behind one address dials with some devices at once."""
 KEPT = 8
-"""Of these for addresses that are known."""
+"""How many slots are kept for addresses that are known."""
 PAUSE_SECONDS = 0.5
 """Until the next try where the system gives no connection."""
 IPV6_NETWORK_BITS = 64

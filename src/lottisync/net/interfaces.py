@@ -103,7 +103,8 @@ def named_scope(host: str) -> str:
 
 
 def scopes() -> list[str]:
-    """The interfaces that have a link-local IPv6 address: where one of another device may be tried."""
+    """The interfaces that have a link-local IPv6 address: on each of them a link-local address of another device may be
+    tried."""
     return sorted({each.scope for each in interfaces() if each.link_local})
 
 
@@ -148,7 +149,8 @@ def _watching() -> Iterator[socket.socket | None]:
 
 
 def _is_up(name: str) -> bool:
-    """Whether an interface is up and has a carrier. Linux keeps the IPv4 addresses of one that has not."""
+    """Whether an interface is up and has a carrier. Linux keeps the IPv4 addresses of an interface without a
+    carrier."""
     if sys.platform != "linux":
         return True
     request = array.array("B", struct.pack("16sh22x", name.encode()[:15], 0))

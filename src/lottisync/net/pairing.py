@@ -106,7 +106,7 @@ def _consent(me: Self, device: str) -> None:
 
 
 async def _anybody(paired: Paired) -> None:
-    """Nothing keeps a device out that has proved the code."""
+    """A consent that is always given: each device that has proved the code is let in."""
 
 
 async def let_in(
@@ -402,7 +402,7 @@ async def _type_at(me: Self, code: str | Password, address: Address, seconds: fl
 
 
 def _met_at(address: Address | None, paired: Paired) -> Paired:
-    """With the address where the other device has just been met, and the port of its daemon (MEET-6)."""
+    """The result, with the address where the other device has just been met, and the port of its daemon (MEET-6)."""
     handed = paired.introduction
     if address is None or not handed.port:
         return paired

@@ -45,8 +45,8 @@ def sync_context(key: DeviceKey, pins: Iterable[bytes], *, server: bool) -> ssl.
 
 
 def pairing_context(key: DeviceKey | None) -> ssl.SSLContext:
-    """With a key the listener's context, without one the client's. It only hides the exchange from
-    onlookers: whom one talks to is proved inside, by the code."""
+    """With a key the listener's context, without one the client's. It only hides the exchange from onlookers: the code
+    inside proves who the other side is."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if key else ssl.PROTOCOL_TLS_CLIENT)
     _harden(context, ALPN_PAIRING)
     context.check_hostname = False
@@ -83,8 +83,8 @@ def _readable(content: bytes) -> Iterator[str]:
 
 
 async def secured(stream: ByteStream, context: ssl.SSLContext, *, server: bool) -> TLSStream:
-    """After the handshake. If the other side hangs up in it, this is `EndOfStream` with every Python: the first
-    releases of 3.11 have an error of their own for it."""
+    """The stream after the handshake. Raises `EndOfStream` if the other side hangs up during it, with every Python: the
+    first releases of 3.11 have an error of their own for that."""
     try:
         return await TLSStream.wrap(
             stream, server_side=server, ssl_context=context, hostname=None, standard_compatible=False

@@ -62,7 +62,8 @@ def frame(body: bytes, encodings: Collection[int] = (PLAIN,), dictionary: bytes 
 
 
 def dictionary_after(body: bytes, before: bytes) -> bytes:
-    """A direction's dictionary behind this body, where it was `before` ahead of it; empty as long as there is none."""
+    """The dictionary of a direction after this body; `before` is the one that counted until then. Empty as long as
+    there is none."""
     return body if WORTH_COMPRESSING <= len(body) <= LONGEST_DICTIONARY else before
 
 

@@ -80,7 +80,7 @@ class Summary(msgspec.Struct, frozen=True, array_like=True):
 class Log(msgspec.Struct, frozen=True, array_like=True):
     """How far R is with one host: the knowledge, and the end of the chain that it holds with the value there."""
 
-    known: Position
+    counter: Position
     end: Position
     value: ChainValue
 
@@ -200,7 +200,7 @@ class Ack(Message, frozen=True, tag="ack"):
 
 
 class Reject(Message, frozen=True, tag="reject"):
-    """R cannot take the running round; what it has is no longer, or not yet, what the round was computed from."""
+    """R cannot take the running round: the round was computed from what R had earlier, or will have later."""
 
     round: int
     store: StoreName
@@ -220,7 +220,7 @@ class DuplicateKey(Message, frozen=True, tag="duplicate-key"):
     boot: Boot
 
 
-class Node(msgspec.Struct, frozen=True, array_like=True):
+class TreeNode(msgspec.Struct, frozen=True, array_like=True):
     """A node in the tree of a range comparison: the digits (0 to 31) on the way to it, and either the fingerprints
     of its 32 children or, when it holds few entities, what they are: (id, first 8 bytes of its hash)."""
 
@@ -234,7 +234,7 @@ class Compare(Message, frozen=True, tag="compare"):
 
     store: StoreName
     known: Half
-    nodes: Annotated[list[Node], msgspec.Meta(max_length=MAX_NODES)]
+    tree_nodes: Annotated[list[TreeNode], msgspec.Meta(max_length=MAX_NODES)]
 
 
 class Mend(Message, frozen=True, tag="mend"):

@@ -37,7 +37,8 @@ GREETING_SECONDS = 5
 
 
 def _versions(own: int, other: int) -> Sentence:
-    """Why two devices do not sync, as the person reads it on the device with the version `own`."""
+    """Why two devices with different versions do not sync, as the person reads it on the device with the version
+    `own`."""
     if own < other:
         return Sentence(
             "it speaks version {other} of the sync protocol, this device version {own}: update this device first",
@@ -59,7 +60,7 @@ def versions_said(reason: str) -> Sentence | None:
 
 
 class SessionState(StrEnum):
-    """Of one direction."""
+    """The state of one direction."""
 
     GREETING = "greeting"
     QUIET = "quiet"
@@ -304,8 +305,8 @@ class Session:
         return hello
 
     def _fault(self, code: str, reason: Sentence, *, to_peer: Sentence | None = None) -> m.Close:
-        """Close for this reason, which keeps its words here: over the wire goes the text. `to_peer` is the same as the
-        other side sees it."""
+        """Close for this reason. This side keeps it as a `Sentence`, and sends its text. `to_peer` is the reason from
+        the other side's point of view."""
         close = m.Close(code, reason if len(reason) <= m.MAX_TEXT else Sentence(reason[: m.MAX_TEXT]))
         if self.open:  # a side that has said Close says nothing more
             self.farewell = frame(m.encode(m.Close(code, (to_peer or reason)[: m.MAX_TEXT])))

@@ -16,11 +16,11 @@ from lottisync.protocol.message import Summary
 HALF = 16
 
 
-def known(heads: int, held: Iterable[tuple[str, int, str]], nodes: Iterable[bytes]) -> bytes:
-    """16 bytes of SHA-256 over the canonical JSON `[heads, held, nodes]`, all sorted, hashes in hexadecimal. `heads` is
-    the sum of them modulo 2^256: so a change costs what it changes, however many hosts there are."""
+def known(host_hashes: int, held: Iterable[tuple[str, int, str]], nodes: Iterable[bytes]) -> bytes:
+    """16 bytes of SHA-256 over the canonical JSON `[host_hashes, held, nodes]`, all sorted, hashes in hexadecimal.
+    `host_hashes` is their sum modulo 2^256, so that a change costs what it changes, however many hosts there are."""
     dots = sorted([host, counter, entity] for host, counter, entity in held)
-    total = f"{heads % 2**256:064x}"
+    total = f"{host_hashes % 2**256:064x}"
     return sha256(canonical.encode_normal([total, dots, sorted(node.hex() for node in nodes)]))[:HALF]
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from lottisync.causality import vector_clock
 from lottisync.causality.vector_clock import Clock, Host
-from lottisync.relay.content import Ahead, Envelope, Head, Manifest
+from lottisync.relay.content import Ahead, Envelope, Extent, Manifest
 from lottisync.relay.header import Kind, Name, Parts
 from lottisync.relay.taking import knowledge_of
 from lottisync.sync.local_state import HeldDot
@@ -33,7 +33,7 @@ class BoardEntry(msgspec.Struct):
     device: str
     hash: bytes
     size: int
-    heads: dict[str, Head]
+    extents: dict[str, Extent]
     ahead: list[Ahead]
     hashes: dict[str, list[bytes]]
     snapshot: int
@@ -46,9 +46,9 @@ class BoardEntry(msgspec.Struct):
         cls, name: Name, parts: Parts, device: str, size: int, envelope: Envelope, stores: Iterable[str]
     ) -> "BoardEntry":
         """An envelope of which nothing is taken yet. `stores` are those that are here, in their order."""
-        heads = {segment.head.store: segment.head for segment in envelope.segments}
+        extents = {segment.extent.store: segment.extent for segment in envelope.segments}
         return cls(
-            name, Kind.ENVELOPE, device, parts.hash, size, _in_order(heads, stores), envelope.ahead, {}, 0, 0,
+            name, Kind.ENVELOPE, device, parts.hash, size, _in_order(extents, stores), envelope.ahead, {}, 0, 0,
             parts.header.epoch, set(),
         )  # fmt: skip
 
@@ -57,10 +57,10 @@ class BoardEntry(msgspec.Struct):
         cls, name: Name, parts: Parts, device: str, manifest: Manifest, stores: Iterable[str]
     ) -> "BoardEntry":
         """A snapshot of which nothing is taken yet."""
-        heads = {one.head.store: one.head for one in manifest.stores}
-        hashes = {one.head.store: list(one.frames) for one in manifest.stores}
+        extents = {one.extent.store: one.extent for one in manifest.stores}
+        hashes = {one.extent.store: list(one.frames) for one in manifest.stores}
         return cls(
-            name, Kind.MANIFEST, device, parts.hash, manifest.size, _in_order(heads, stores), [], hashes,
+            name, Kind.MANIFEST, device, parts.hash, manifest.size, _in_order(extents, stores), [], hashes,
             manifest.snapshot, manifest.at, parts.header.epoch, set(),
         )  # fmt: skip
 
@@ -71,7 +71,10 @@ class BoardEntry(msgspec.Struct):
 
     def recorded_under(self, nodes: Nodes) -> bool:
         """Whether all that it says is said under these fork nodes."""
-        said = [*((store, head.nodes) for store, head in self.heads.items()), *((a.store, a.nodes) for a in self.ahead)]
+        said = [
+            *((store, extent.nodes) for store, extent in self.extents.items()),
+            *((a.store, a.nodes) for a in self.ahead),
+        ]
         return all(set(under) == nodes.get(store, set(under)) for store, under in said)
 
     def whole(self, present: Set[Name]) -> bool:
@@ -79,8 +82,8 @@ class BoardEntry(msgspec.Struct):
         return self.name in present and all(frame in present for frame in self.frames())
 
 
-def _in_order(heads: dict[str, Head], stores: Iterable[str]) -> dict[str, Head]:
-    return {store: heads[store] for store in stores if store in heads}
+def _in_order(extents: dict[str, Extent], stores: Iterable[str]) -> dict[str, Extent]:
+    return {store: extents[store] for store in stores if store in extents}
 
 
 class Board:
@@ -96,18 +99,19 @@ class Board:
         self.entries: dict[Name, BoardEntry] = {}
 
     def show(self, names: Iterable[Name]) -> None:
-        """This, and nothing else, lies in the relay now."""
+        """Take these messages, and no others, to be in the relay now."""
         self.present = set(names)
         self._spoilt &= self.present
         self.entries = {name: entry for name, entry in self.entries.items() if name in self.present}
 
     def replaced(self, names: Set[Name]) -> None:
-        """Another message lies here now. A frame is put there once: it may be read, but is not relied on any more."""
+        """Another message now has this name. A frame is put into the relay once: this one may be read, but does not
+        count any more."""
         self._spoilt |= {name for name in names if name.channel.startswith("snap.")}
         self.entries = {name: entry for name, entry in self.entries.items() if name not in names}
 
     def frame_hash(self, name: Name) -> bytes | None:
-        """The hash that its manifest names for a frame; None if it is of no manifest here."""
+        """The hash that the manifest gives for a frame; None if no manifest here names the frame."""
         for entry in self.entries.values():
             if entry.name.lane == name.lane and name.channel == f"snap.{entry.snapshot}":
                 hashes = [digest for several in entry.hashes.values() for digest in several]
@@ -115,7 +119,7 @@ class Board:
         return None
 
     def gone(self, name: Name) -> None:
-        """This does not lie there any more."""
+        """This message is no longer in the relay."""
         self.present.discard(name)
         self.entries.pop(name, None)
 
@@ -125,21 +129,21 @@ class Board:
         if store in self.parted:
             return {}
         found: dict[Host, int] = {}
-        waiting = [entry.heads[store] for entry in self._relied_on(store, nodes, members, now)]
+        waiting = [entry.extents[store] for entry in self._relied_on(store, nodes, members, now)]
         moved = True
         while moved:
             moved = False
-            for head in waiting:
-                fits = vector_clock.covers(found, head.base) and (
-                    head.whole or vector_clock.covers(found, head.forgotten)
+            for extent in waiting:
+                fits = vector_clock.covers(found, extent.base) and (
+                    extent.whole or vector_clock.covers(found, extent.forgotten)
                 )
-                if fits and not vector_clock.covers(found, head.knowledge):
-                    found, moved = vector_clock.merge(found, head.knowledge), True
+                if fits and not vector_clock.covers(found, extent.knowledge):
+                    found, moved = vector_clock.merge(found, extent.knowledge), True
         return found if vector_clock.covers(found, forgotten) else {}
 
     def held(self, store: str, nodes: Nodes, members: Set[str], now: int) -> set[HeldDot]:
-        """The dots beyond their senders' knowledge that are in messages here."""
-        return {dot for entry in self._relied_on(store, nodes, members, now) for dot in entry.heads[store].held}
+        """The dots in the messages here that are beyond the knowledge of their senders."""
+        return {dot for entry in self._relied_on(store, nodes, members, now) for dot in entry.extents[store].held}
 
     def _relied_on(self, store: str, nodes: Nodes, members: Set[str], now: int) -> list[BoardEntry]:
         """The messages with this store that count: said by a member, taken here, whole over there, and recorded under
@@ -163,14 +167,14 @@ class Board:
             if entry.kind is Kind.MANIFEST
             and entry.device in members
             and entry.name.lane not in self.left
-            and entry.taken >= entry.heads.keys()
+            and entry.taken >= entry.extents.keys()
             and entry.whole(self.present - self._spoilt)
             and not _old(entry, now)
         ]
 
     def superseded(self, lane: bytes, members: Set[str], now: int) -> int:
-        """The first message of this lane's log that has to stay: all before it are in a snapshot. The last one always
-        stays, so that the lane keeps its head (RELAY-22, RELAY-23)."""
+        """The first message of this lane's log that has to stay: a snapshot has all messages before it. The last
+        message of the log always stays, because the next one names its hash (RELAY-22, RELAY-23)."""
         own = sorted((e for e in self.entries.values() if e.name.lane == lane), key=lambda entry: entry.name.number)
         snapshots = self.snapshots(members, now)
         for entry in own[:-1]:
@@ -198,8 +202,8 @@ def _old(entry: BoardEntry, now: int) -> bool:
 
 
 def _replaces(snapshot: BoardEntry, entry: BoardEntry) -> bool:
-    """Whether an entry may go for a snapshot. Another snapshot goes only for one that is strictly greater: of two that
-    relied on each other, both would go."""
+    """Whether an entry may go for a snapshot. A snapshot is replaced only by a greater one: otherwise two equal
+    snapshots would each be deleted for the other."""
     if snapshot is entry:
         return False
     if _was_said_before(entry, snapshot):
@@ -212,27 +216,28 @@ def _replaces(snapshot: BoardEntry, entry: BoardEntry) -> bool:
 
 
 def _was_said_before(entry: BoardEntry, snapshot: BoardEntry) -> bool:
-    """Whether its own device said it, under fewer fork nodes than it knew when it made the snapshot. The hosts of the
-    two are not the same any more; but the device had what it said (RELAY-904)."""
+    """Whether the entry and the snapshot are of one device, and the device knew more fork nodes when it made the
+    snapshot. The two name hosts differently, but the device had all that the entry says (RELAY-904)."""
     return (entry.name.lane, entry.device) == (snapshot.name.lane, snapshot.device) and (
         entry.name.number < snapshot.name.number
-        and entry.heads.keys() <= snapshot.heads.keys()
-        and all(set(head.nodes) <= set(snapshot.heads[store].nodes) for store, head in entry.heads.items())
-        and any(set(head.nodes) != set(snapshot.heads[store].nodes) for store, head in entry.heads.items())
+        and entry.extents.keys() <= snapshot.extents.keys()
+        and all(set(extent.nodes) <= set(snapshot.extents[store].nodes) for store, extent in entry.extents.items())
+        and any(set(extent.nodes) != set(snapshot.extents[store].nodes) for store, extent in entry.extents.items())
     )
 
 
 def _covers(snapshot: BoardEntry, entry: BoardEntry) -> bool:
     return all(
-        store in snapshot.heads and _covers_head(snapshot.heads[store], head) for store, head in entry.heads.items()
+        store in snapshot.extents and _covers_extent(snapshot.extents[store], extent)
+        for store, extent in entry.extents.items()
     )
 
 
-def _covers_head(greater: Head, head: Head) -> bool:
+def _covers_extent(greater: Extent, extent: Extent) -> bool:
     known = knowledge_of(greater)
     return (
-        set(greater.nodes) == set(head.nodes)
-        and vector_clock.covers(known, knowledge_of(head))
-        and vector_clock.covers(greater.forgotten, head.forgotten)
-        and all(dot[1] <= known.get(dot[0], 0) or dot in greater.held for dot in head.held)
+        set(greater.nodes) == set(extent.nodes)
+        and vector_clock.covers(known, knowledge_of(extent))
+        and vector_clock.covers(greater.forgotten, extent.forgotten)
+        and all(dot[1] <= known.get(dot[0], 0) or dot in greater.held for dot in extent.held)
     )

@@ -68,7 +68,7 @@ def wrapped(plaintext: bytes, public: bytes, info: bytes) -> bytes:
 
 
 def wrap_info(space: bytes, lane: bytes, number: int, public: bytes) -> bytes:
-    """What binds a wrap to its message: another message, or another receiver, is another info."""
+    """The bytes that bind a wrap to its message and its receiver: they differ for each message and each receiver."""
     return wrap_context(space, lane, number) + hashlib.sha256(public).digest()
 
 
@@ -94,7 +94,7 @@ def _ml_kem_public(public: bytes) -> MLKEM768PublicKey | None:
 
 
 class BoxRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """'My public box key is this', signed by `device`. As it stands in `space`."""
+    """'My public box key is this', signed by `device`. This is its form in `space`."""
 
     device: str
     public: bytes
@@ -120,7 +120,7 @@ class BoxRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, object]) -> "BoxRecord | None":
-        """None for fields that are not such a record."""
+        """The record in these fields; None if they are not one."""
         device, public, signature = (fields.get(name) for name in ("device", "public", "signature"))
         if not (isinstance(device, str) and isinstance(public, str) and isinstance(signature, str)):
             return None

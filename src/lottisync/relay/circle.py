@@ -20,7 +20,7 @@ MOST_LANES = 8
 
 
 class Circle:
-    """As of the last `load`. `members` are the devices whose word counts, this one among them, with their
+    """The members as of the last `load`. `members` are the devices whose word counts, this one among them, with their
     certificates; `boxes` the public box keys of those that have announced one; `revocations` the signed records by
     which devices were revoked."""
 
@@ -87,7 +87,7 @@ class Circle:
         return bool(new)
 
     def with_records(self, records: list[MembershipRecord]) -> dict[str, bytes]:
-        """The certificates of the members that there would be with these records, too."""
+        """The certificates of the members, if these records counted, too."""
         roster = Roster.fold(self._device.key.certificate, [*self.records, *records], [])
         return {each.device: each.certificate for each in roster.members.values() if each.status in IN_USE}
 
@@ -96,8 +96,8 @@ class Circle:
         return self._lanes.get(lane, "")
 
     def show(self, present: Set[Name]) -> None:
-        """Only this lies there. If none of the messages is left by which a lane was given to a device, the lane belongs
-        to no device again: the one that took it first may have lied (RELAY-579)."""
+        """Take these messages, and no others, to be in the relay. If none of the messages is left by which a lane was
+        given to a device, the lane belongs to no device again: the one that took it first may have lied (RELAY-579)."""
         self._heard = {lane: left for lane, heard in self._heard.items() if (left := heard & present)}
         self._lanes = {lane: device for lane, device in self._lanes.items() if lane in self._heard}
 

@@ -55,11 +55,12 @@ class RelayConnection(Client):
 
     @property
     def demands_tls(self) -> bool:
-        """Whether the server has said so; False for one that has said nothing."""
+        """Whether the server has said that it demands TLS; False if it has said nothing yet."""
         return bool(self._server_info.get("tls_required"))
 
     async def note(self, error: Exception) -> None:
-        """What goes wrong on the connection shows in the next request; what was not permitted shows nowhere else."""
+        """Note an error of the connection. It also shows in the next request, except that something was not permitted:
+        that is noted only here."""
         if "permissions violation" in str(error).lower():
             self.refused = str(error).removeprefix("nats: ")
 
@@ -76,7 +77,7 @@ class RelayConnection(Client):
 
 
 async def connect(setting: RelaySetting) -> RelayConnection:
-    """Raises `Problem`."""
+    """Connect to the relay. Raises `Problem`."""
     client = RelayConnection()
     options = {**_credentials(setting), **_tls(setting)}
     try:
@@ -99,7 +100,8 @@ async def connect(setting: RelaySetting) -> RelayConnection:
 
 
 def _at_odds(setting: RelaySetting, error: BaseException, client: RelayConnection) -> Problem | None:
-    """The server answers, and does not agree with the URL on TLS: it is up, and its certificate is not the matter."""
+    """The problem of a server that answers, and of which the URL says the wrong thing about TLS. Its certificate is not
+    the reason."""
     if client.lacks_tls:
         code, reason = "relay-without-tls", Sentence("the server does not use TLS, and the URL begins with tls://")
     elif client.demands_tls and isinstance(error, ssl.SSLError) and not setting.url.startswith("tls://"):
@@ -110,7 +112,7 @@ def _at_odds(setting: RelaySetting, error: BaseException, client: RelayConnectio
 
 
 def unusable(setting: RelaySetting, error: BaseException, refused: str = "") -> Problem:
-    """The relay did not do what was asked of it. `refused`: what it did not permit."""
+    """The problem that the relay did not do what was asked of it. `refused`: what it did not permit."""
     reason: str = refused or str(error).strip().removeprefix("nats: ") or type(error).__name__
     code = "relay-unreachable"
     if isinstance(error, ssl.SSLError):
@@ -151,19 +153,19 @@ def _unusable(setting: RelaySetting, code: str, reason: str) -> Problem:
 
 
 def has_no_room(error: BaseException) -> bool:
-    """The server is full, or the account, or the stream."""
+    """The problem that the server, the account or the stream is full."""
     return isinstance(error, APIError) and (
         error.err_code in NO_ROOM or (error.err_code in NOT_STORED and bool(_FULL.search(error.description or "")))
     )
 
 
 def said_by_server(error: BaseException) -> str:
-    """Why, in the server's words."""
+    """The reason of an error in the server's words."""
     return (isinstance(error, APIError) and error.description) or type(error).__name__
 
 
 def stalled(setting: RelaySetting, error: BaseException, refused: str = "") -> Problem:
-    """The server is connected, and JetStream did not do what was asked of it."""
+    """The problem that the server is connected, and JetStream did not do what was asked of it."""
     if has_no_room(error):
         return Problem(
             "relay-no-room", "the relay at {url} has no room: {reason}", hint="relay-doctor",

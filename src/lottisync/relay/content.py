@@ -36,15 +36,15 @@ Part = m.Chain | m.Batch | m.Keys
 
 
 class _Content(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """An array, of exactly these fields."""
+    """A struct that is encoded as an array of exactly these fields."""
 
 
-class Head(_Content, frozen=True):
-    """What a segment is of. Who takes it knows `knowledge` afterwards. To take it, one has to know `base` of the hosts
-    in `knowledge`, and to hold the chains of all hosts in `base` up to there. `rest` is what its sender knew beside
-    that, `forgotten` all that it had forgotten, and `held` the dots that it held beyond its knowledge. `values` are
-    the values of the chains at `knowledge`: by the counters alone, a copy's writes would look as if they were here. A
-    `whole` segment has an empty base and is of everything."""
+class Extent(_Content, frozen=True):
+    """What a segment says of its store. A reader that takes the segment has `knowledge` afterwards. To take it, a
+    reader has to know `base` of the hosts in `knowledge`, and to hold the chains of all hosts in `base` up to there.
+    `rest` is what its sender knew beside that, `forgotten` all that it had forgotten, and `held` the dots that it held
+    beyond its knowledge. `values` are the values of the chains at `knowledge`: by the counters alone, a copy's writes
+    would look as if they were here. A `whole` segment has an empty base and is of everything."""
 
     store: m.StoreName
     base: m.Known
@@ -59,7 +59,7 @@ class Head(_Content, frozen=True):
 
 
 class Segment(_Content, frozen=True):
-    head: Head
+    extent: Extent
     parts: list[Part]
 
 
@@ -72,22 +72,22 @@ class Ahead(_Content, frozen=True):
 
 
 class Envelope(_Content, frozen=True):
-    """Segments in the order of delivery. `ahead` are the other stores: what a later store says was read with them."""
+    """Segments in the order of delivery. `ahead` are the other stores: a later store was read together with them."""
 
     segments: Annotated[list[Segment], msgspec.Meta(max_length=MAX_STORES)]
     ahead: Annotated[list[Ahead], msgspec.Meta(max_length=MAX_STORES)]
 
 
 class Recorded(_Content, frozen=True):
-    """A store in a snapshot: its frames stand behind those of the stores before it."""
+    """A store in a snapshot: its frames follow those of the stores before it."""
 
-    head: Head
+    extent: Extent
     frames: Annotated[list[m.Hash], msgspec.Meta(max_length=MAX_FRAMES)]
 
 
 class Manifest(_Content, frozen=True):
-    """A snapshot, in the order of delivery: whole segments whose parts stand in frames. `at` is the maker's clock
-    (ms), `size` the bytes of all frames."""
+    """A snapshot, in the order of delivery: whole segments whose parts are in frames. `at` is the maker's clock (ms),
+    `size` the bytes of all frames."""
 
     snapshot: m.Counter
     size: Annotated[int, msgspec.Meta(ge=0)]
@@ -146,7 +146,7 @@ _encoder = msgspec.msgpack.Encoder(order="deterministic")
 
 
 def open_part_of(state: bytes) -> bytes:
-    """What of a state is in the clear, and stands ahead of the ciphertext: a length, and the epochs."""
+    """The part of a state in the clear, ahead of the ciphertext: a length, and the epochs."""
     return state[: 4 + int.from_bytes(state[:4], "big")]
 
 

@@ -21,7 +21,7 @@ def purges(
     board: Board, lane: bytes, left: Set[bytes], members: Collection[str], now: int, *, busy: bool, unusable: Set[Name]
 ) -> list[Purge]:
     """What a device may delete now, in its lane and in those that it has `left`. `busy`: a snapshot is being published
-    in the lane, so its frames have no manifest yet. What is `unusable` takes no other's place (RELAY-1184)."""
+    in the lane, so its frames have no manifest yet. A message that is `unusable` supersedes no other (RELAY-1184)."""
     found = []
     for own in {lane} | left:
         found.append(Purge(own, "log", board.superseded(own, set(members), now)))
@@ -34,7 +34,7 @@ def purges(
 
 
 def purged(board: Board, purge: Purge) -> None:
-    """The relay has deleted it."""
+    """Note that the relay has deleted it."""
     for number in _numbers(board, purge.lane, purge.channel):
         if number < purge.below:
             board.gone(Name(purge.lane, purge.channel, number))

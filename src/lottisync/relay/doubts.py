@@ -1,7 +1,8 @@
 """What other devices could not use, and this one counts on (docs/specs/19-relay.md, section 5).
 
-A device reads a message once. If something else lies in its place since, who has read it does not see that; a newcomer
-does, and says so in its state. Nobody is believed: each device looks for itself, and not often, for a member may lie.
+A device reads a message once. If another message has its place since then, a device that has read the first one does
+not see that. A new device does, and says so in its state. Nobody is believed: each device looks for itself, and not
+often, for a member may lie.
 """
 
 import hashlib
@@ -21,13 +22,13 @@ class Doubts:
         self._frames: set[Name] = set()
 
     def show(self) -> None:
-        """Only what the board shows can be looked at."""
+        """Forget what is not in the relay any more."""
         self._frames &= self._board.present
         self._looked = {name: at for name, at in self._looked.items() if name in self._board.present}
 
     def hear(self, refused: Set[Name], now: int) -> set[Name]:
-        """Somebody could not use these. Which of them are to be read again; frames are compared with what their
-        manifest says of them, as soon as that was read."""
+        """Take the messages that some device could not use; gives those that are to be read again. Frames are compared
+        with what their manifest says of them, as soon as the manifest was read."""
         due = {
             name for name in refused & self._board.present
             if not 0 <= now - self._looked.get(name, -LOOK_AGAIN_MS) < LOOK_AGAIN_MS

@@ -26,8 +26,8 @@ RevocationId = Annotated[str, msgspec.Meta(max_length=34)]
 
 
 class Epoch(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """`without` are the revocations that its maker knew. The id is a hash of the key, so that one id cannot mean two
-    keys."""
+    """`without` are the revocations that its maker knew. The id is a hash of the key, so that no two keys have one
+    id."""
 
     key: Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
     generation: Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]

@@ -50,7 +50,7 @@ class Kind(IntEnum):
 
 
 CHANNEL = {Kind.ENVELOPE: "log", Kind.MANIFEST: "log", Kind.FRAME: "snap", Kind.STATE: "state", Kind.KEYS: "keys"}
-"""Where each kind stands. The frames of each snapshot have a channel of their own: `snap.1`, `snap.2`, ..."""
+"""The channel of each kind. The frames of each snapshot have a channel of their own: `snap.1`, `snap.2`, ..."""
 
 
 class Name(NamedTuple):

@@ -21,7 +21,7 @@ class LaneHeads:
         self._written = dict(self._reported)
 
     def note(self, heads: Mapping[bytes, ledger.Head]) -> None:
-        """These messages were seen, or another device has seen them."""
+        """Note messages that this device, or another one, has seen."""
         for lane, head in heads.items():
             if head[0] > self._seen.get(lane, (0, b""))[0]:
                 self._seen[lane] = head
@@ -50,7 +50,7 @@ class LaneHeads:
                 self._reported.pop(lane, None)
 
     def _is_news(self, lane: bytes, shown: int, number: int) -> bool:
-        """Whether it shows less than when that was said, or lacks more."""
+        """Whether the loss is greater than the one that was reported: the relay shows fewer messages, or lacks more."""
         said = self._reported.get(lane)
         return said is None or shown < said[0] or number > said[1]
 
@@ -59,7 +59,8 @@ class LaneHeads:
             return ledger.heads(reader)
 
     def _own(self) -> dict[bytes, ledger.Head]:
-        """What the relay has acknowledged of this device's lane: it may be the only thing that was lost."""
+        """The last message of this device's lane that the relay has acknowledged: it may be the only one that was
+        lost."""
         with self._device.space.reading() as reader:
             lane, (number, message_hash) = ledger.lane(reader), ledger.end_of(reader, "log")
             waiting = ledger.unacknowledged(reader)

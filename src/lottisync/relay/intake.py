@@ -11,7 +11,7 @@ from lottisync.device.device import Device
 from lottisync.relay import content, taking
 from lottisync.relay.board import Board, BoardEntry
 from lottisync.relay.circle import Circle
-from lottisync.relay.content import Ahead, Head, Segment
+from lottisync.relay.content import Ahead, Extent, Segment
 from lottisync.relay.event import Event, Split, Taken
 from lottisync.relay.header import Kind
 from lottisync.relay.taking import Taking
@@ -35,20 +35,20 @@ class Intake:
         found = [
             entry
             for entry in board.entries.values()
-            if entry.kind is kind and entry.device in members and entry.heads.keys() - entry.taken
+            if entry.kind is kind and entry.device in members and entry.extents.keys() - entry.taken
         ]
         return sorted(found, key=lambda entry: entry.name)
 
     def note_what_is_here(self, entry: BoardEntry) -> None:
-        """Count as taken what came here in another way."""
-        for store, head in entry.heads.items():
+        """Count a segment as taken if all of it came here in another way."""
+        for store, extent in entry.extents.items():
             with self._device.stores[store].reading() as reader:
-                if taking.is_here(head, reader):
+                if taking.is_here(extent, reader):
                     entry.taken.add(store)
 
     def could_take(self, entry: BoardEntry) -> bool:
         """Whether the first store of it that is not here could be taken now."""
-        store = next((store for store in entry.heads if store not in entry.taken), None)
+        store = next((store for store in entry.extents if store not in entry.taken), None)
         if store is None:
             return False
         order = [*self._device.stores]
@@ -56,10 +56,10 @@ class Intake:
         if not self._are_here(one for one in entry.ahead if one.store in earlier):
             return False
         with self._device.stores[store].reading() as reader:
-            return taking.obstacle(entry.heads[store], LocalState(reader)) is None
+            return taking.obstacle(entry.extents[store], LocalState(reader)) is None
 
     def _are_here(self, ahead: Iterable[Ahead]) -> bool:
-        """Whether this device has what was known of these stores (RELAY-14)."""
+        """Whether this device has all that the sender knew of these stores (RELAY-14)."""
         for one in ahead:
             with self._device.stores[one.store].reading() as reader:
                 if fork.nodes(reader) != set(one.nodes):
@@ -75,8 +75,8 @@ class Intake:
         segment: reading the message again before the relay is looked at again would not help."""
         self.note_what_is_here(entry)
         for segment in envelope.segments:
-            store = segment.head.store
-            if store in entry.heads and store not in entry.taken:
+            store = segment.extent.store
+            if store in entry.extents and store not in entry.taken:
                 if not self.could_take(entry):
                     return True
                 if not self._take_segment(entry, segment, now):
@@ -84,14 +84,14 @@ class Intake:
         return True
 
     def _take_segment(self, entry: BoardEntry, segment: Segment, now: int) -> bool:
-        head = segment.head
+        extent = segment.extent
         try:
-            with self._device.stores[head.store].transaction(now, None) as tx:
-                node = taking.take_whole(head, segment.parts, tx, self._strangers)
+            with self._device.stores[extent.store].transaction(now, None) as tx:
+                node = taking.take_whole(extent, segment.parts, tx, self._strangers)
         except Outdated:
-            self._note_parted(head)
+            self._note_parted(extent)
             return False
-        return self._joined(entry, head.store, node)
+        return self._joined(entry, extent.store, node)
 
     def take_frame(
         self, entry: BoardEntry, store: str, begun: Taking | None, frame: content.Frame, now: int, *, last: bool
@@ -100,23 +100,23 @@ class Intake:
         store's first frame. None if the store cannot take it; `entry.taken` says when the store has all."""
         try:
             with self._device.stores[store].transaction(now, None) as tx:
-                part = begun if begun is not None else Taking(entry.heads[store], tx, self._strangers)
+                part = begun if begun is not None else Taking(entry.extents[store], tx, self._strangers)
                 node = part.take(tx, frame.parts)
                 if node is None and last:
                     part.end(tx)
         except Outdated:
-            self._note_parted(entry.heads[store])
+            self._note_parted(entry.extents[store])
             return None
         if (node is not None or last) and not self._joined(entry, store, node):
             return None
         return part
 
-    def _note_parted(self, head: Head) -> None:
-        """Nothing is missing, and the chains do not fit: this device publishes its own from the beginning, and the
-        other device finds where they part."""
-        with self._device.stores[head.store].reading() as reader:
-            if taking.obstacle(head, LocalState(reader)) is None:
-                self._board.parted.add(head.store)
+    def _note_parted(self, extent: Extent) -> None:
+        """Note that a store has parted from a copy: nothing is missing, and the chains do not fit. This device
+        publishes its own chain from the beginning, and the other device finds where they part."""
+        with self._device.stores[extent.store].reading() as reader:
+            if taking.obstacle(extent, LocalState(reader)) is None:
+                self._board.parted.add(extent.store)
 
     def _joined(self, entry: BoardEntry, store: str, node: bytes | None) -> bool:
         if node is not None:

@@ -3,8 +3,8 @@
 
     ls.<space>.<tag>.<lane>.<channel>        all in hexadecimal but the channel
 
-JetStream keeps messages in order and gives each a sequence number. Which message it is stands in its id, which is also
-what the server recognises a repetition by. nats-py runs on asyncio alone, so this is the edge.
+JetStream keeps messages in order and gives each a sequence number. The id of a message names it, and is also what the
+server recognises a repetition by. nats-py runs on asyncio alone, so this is the edge.
 """
 
 import asyncio
@@ -55,7 +55,8 @@ class _Position(NamedTuple):
 
 
 class _Listed(NamedTuple):
-    """Our messages, the number of the last message of each subject, whatever it is, and of the last of all."""
+    """Our messages; the number of the last message of each subject, ours or not; and the number of the last message of
+    all."""
 
     found: dict[Name, _Position]
     ends: dict[str, int]
@@ -107,7 +108,7 @@ class JetStream:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """Around what is asked of the server: what it does not do is a `Problem`."""
+        """A context for requests to the server, in which a request that it does not fulfil is a `Problem`."""
         try:
             yield
         except (TimeoutError, NatsError) as error:
@@ -153,7 +154,7 @@ class JetStream:
         return list(found)
 
     def _look_later(self) -> None:
-        """Something was heard of that is not stored yet (RELAY-1181)."""
+        """Look again later, because of a message that was announced and is not stored yet (RELAY-1181)."""
         for pause in STORED_LATER:
             asyncio.get_running_loop().call_later(pause, self.changed.set)
 
@@ -167,8 +168,8 @@ class JetStream:
         return {name for name, at in found.items() if self._positions.get(name, at) != at}
 
     async def _listed(self, policy: DeliverPolicy, first: int | None) -> _Listed:
-        """A server keeps a list for a while and an account has room for so many, so it is deleted (RELAY-1045). Nobody
-        waits for that."""
+        """Delete a list, because the server would keep it for a while, and an account has room for few of them
+        (RELAY-1045). Nobody waits for that."""
         config = ConsumerConfig(
             deliver_policy=policy, opt_start_seq=first, ack_policy=AckPolicy.NONE, headers_only=True, mem_storage=True,
             inactive_threshold=30.0,
@@ -208,7 +209,8 @@ class JetStream:
         return await self._stored(position) if position is not None else None
 
     async def _stored(self, position: _Position) -> bytes | None:
-        """Any node that has a copy of the stream answers, also one that lags behind (RELAY-982)."""
+        """The message as it is stored. Any node that has a copy of the stream may answer, also one that lags behind
+        (RELAY-982)."""
         for pause in (*self._copied_within, None):
             try:
                 return (await self._context.get_msg(self._stream, seq=position.sequence, direct=True)).data
@@ -253,8 +255,8 @@ class JetStream:
         return await self._published(subject, publication, said, ident)
 
     async def purge(self, purge: Purge) -> None:
-        """Message by message: where a whole subject is purged, a server leaves out of a list that another device is
-        reading what lies before the rest of that subject (RELAY-1120; seen with 2.9)."""
+        """Delete message by message. If a whole subject is purged while another device reads a list, the server leaves
+        messages out of that list which come before the rest of the subject (RELAY-1120; seen with 2.9)."""
         gone = [
             name
             for name in self._positions
@@ -294,7 +296,7 @@ async def _left(listing: JetStreamContext.PullSubscription, received: int) -> in
 
 
 async def _some(listing: JetStreamContext.PullSubscription, count: int) -> list[Msg]:
-    """So many messages of a list, or fewer."""
+    """At most that many messages of a list."""
     try:
         return await listing.fetch(count, timeout=LISTING_SECONDS)
     except TimeoutError:
@@ -302,7 +304,7 @@ async def _some(listing: JetStreamContext.PullSubscription, count: int) -> list[
 
 
 def _number_at_the_end(said: str | None) -> int | None:
-    """Of `wrong last sequence: 12`."""
+    """The number in an error like `wrong last sequence: 12`."""
     digits = (said or "").rpartition(" ")[2]
     return int(digits) if digits.isdecimal() else None
 

@@ -14,7 +14,7 @@ from lottisync.relay.header import BadMessage, Name, Parts
 from lottisync.relay.seal import sealed_once, unsealed_once
 
 Chance = Callable[[int], bytes]
-"""So many random bytes that nobody can guess."""
+"""Gives that many random bytes, which nobody can guess."""
 EPOCH_LIFE = 90 * 24 * 3_600_000
 """Milliseconds for which a device seals under an epoch that it has got. A relay forgets a message after as long: who
 gets one key, without the device that holds it, reads at most twice this time of what is said."""
@@ -40,7 +40,7 @@ class EpochKeyring:
         self.epochs = {ident: one for ident, (one, _) in kept.items()}
         self._since = {ident: since for ident, (_, since) in kept.items()}
         self.held_by: dict[bytes, tuple[str, frozenset[bytes]]] = {}
-        """Of each lane, whose it is, and the epochs that it has last said it holds."""
+        """For each lane: whose it is, and the epochs that it has last said it holds."""
         self.opened: dict[Name, UnwrappedKeys] = {}
         """The keys messages of other members that this device has opened, as long as they lie there."""
 
@@ -65,11 +65,11 @@ class EpochKeyring:
         }
 
     def forget_all_but(self, lanes: set[bytes]) -> None:
-        """Only these lanes still say what their devices hold."""
+        """Forget what was said in all lanes but these."""
         self.held_by = {lane: said for lane, said in self.held_by.items() if lane in lanes}
 
     def silent(self) -> set[str]:
-        """The other devices of which no state lies there."""
+        """The other devices that have no state in the relay."""
         return self._circle.boxes.keys() - {device for device, _ in self.held_by.values()} - {self._device.id}
 
     def is_wrapped_by_another(self, epochs: set[bytes]) -> bool:
@@ -82,7 +82,8 @@ class EpochKeyring:
         )  # fmt: skip
 
     def _held(self, device: str, epoch_id: bytes) -> bool:
-        """Whether all lanes of a device say so: one that was restored from a backup may have lost it."""
+        """Whether all lanes of a device say that it holds the epoch: a device that was restored from a backup may have
+        lost it."""
         said = [held for speaker, held in self.held_by.values() if speaker == device]
         return bool(said) and all(epoch_id in held for held in said)
 
@@ -101,8 +102,8 @@ class EpochKeyring:
         """Take the keys that were wrapped for this device, with the records that come with them; whether anything
         was new. A signer that is not a member may show the records that make it one. Raises `BadMessage`.
 
-        All records are taken, not the revocations alone: among them may be the one by which a device that was revoked
-        came back. Who knew only that it was revoked would hear nothing of it any more (RELAY-570)."""
+        All records are taken, not the revocations alone: one of them may say that a revoked device came back. A reader
+        that knows only the revocation would accept nothing of that device any more (RELAY-570)."""
         found, wraps = self._opened(parts, signer)
         records = _records(found.records)
         if signer is None and not _vouched(self._circle.with_records(records), parts):

@@ -33,7 +33,7 @@ class Moved(Exception):
 
 
 def taken() -> Problem:
-    """Another client publishes in a channel of this device, and does not stop."""
+    """The problem that another client publishes in a channel of this device, and does not stop."""
     return Problem(
         "relay-taken",
         "somebody puts other messages in the place of this device's next one at the relay. If it goes on, give the "
@@ -49,7 +49,7 @@ class Publication(NamedTuple):
 
 
 class Lane:
-    """`incarnation` (16 bytes) stands in the header of every message."""
+    """`incarnation` (16 bytes) is in the header of every message."""
 
     def __init__(self, device: Device, space: bytes, incarnation: bytes, chance: Chance) -> None:
         self._device, self._space, self._incarnation, self._chance = device, space, incarnation, chance
@@ -134,7 +134,7 @@ class Lane:
         return Publication(Name(self.id, "log", waiting[0]), waiting[1]) if waiting is not None else None
 
     def acknowledged(self, name: Name, now: int) -> BoardEntry | None:
-        """The relay holds this message. What the board says of it, if this program has made it."""
+        """Note that the relay holds this message. Gives its entry for the board, if this program has made it."""
         with self._device.space.reading() as reader:
             waiting = ledger.unacknowledged(reader)
         if name.channel == "log" and waiting is not None and waiting[0] == name.number:

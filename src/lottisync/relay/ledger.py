@@ -1,6 +1,6 @@
 """What a device keeps for itself of a relay, in local tables of `space` (docs/specs/19-relay.md, section 7).
 
-It is little. What lies in the relay is not written down here: after every start the device looks, and reads. So a
+Little is kept. What lies in the relay is not written down here: after every start the device looks, and reads. So a
 restored backup cannot say that the relay holds what it does not. What has to outlive a start is where this device's own
 lane ends, the message that it may have sent or not, the epoch keys, and the last message that was seen of every lane.
 """
@@ -18,7 +18,8 @@ Head = tuple[int, bytes]
 
 
 def enter(tx: Merge, space: bytes) -> None:
-    """All that is kept here is of this space from now on: lanes, and what was seen of them, are of one."""
+    """Keep the tables for this space from now on. Lanes, and what was seen of them, belong to one space: those of
+    another are dropped."""
     noted = tx.local("select space from relay_space")
     if noted and bytes(noted[0][0]) != space:
         for table in ("relay_channels", "relay_out", "relay_heads", "relay_losses"):
@@ -27,7 +28,7 @@ def enter(tx: Merge, space: bytes) -> None:
 
 
 def space_of(reader: Reader) -> bytes | None:
-    """The space that all this is of; None before the first visit."""
+    """The space that the tables are about; None before the first visit."""
     rows = reader.local("select space from relay_space")
     return bytes(rows[0][0]) if rows else None
 
@@ -46,7 +47,7 @@ def begin_lane(tx: Merge, new: bytes) -> None:
 
 
 def end_of(reader: Reader, channel: str) -> Head:
-    """How far a channel of the own lane goes."""
+    """The number of the last message in a channel of this device's lane, and its hash."""
     rows = reader.local("select number, hash from relay_channels where channel = ?", (channel,))
     return (rows[0][0], bytes(rows[0][1])) if rows else (0, FIRST)
 
@@ -76,7 +77,8 @@ def snapshots_begun(reader: Reader) -> list[int]:
 
 
 def note_snapshot(tx: Merge, now: int, kept_from: int) -> None:
-    """One is begun. What is older than `kept_from` is not needed any more, and what is later than now never was."""
+    """Note that a snapshot is begun. Times before `kept_from` are not needed any more, and times later than now are
+    wrong."""
     tx.execute("delete from relay_snapshots where at < ? or at > ?", (kept_from, now))
     tx.execute("insert into relay_snapshots values (?)", (now,))
 
@@ -90,7 +92,7 @@ def epochs(reader: Reader) -> dict[bytes, tuple[Epoch, int]]:
 
 
 def keep_epoch(tx: Merge, epoch: Epoch, now: int) -> None:
-    """A key that is here already stays with the revocations that it came with first."""
+    """Keep a key. One that is here already keeps the revocations that it came with first."""
     row = (epoch.id, epoch.key, epoch.generation, json.dumps(sorted(epoch.without)), now)
     tx.execute("insert or ignore into relay_epochs values (?, ?, ?, ?, ?)", row)
 
@@ -111,8 +113,8 @@ def note_heads(tx: Merge, seen: Mapping[bytes, Head]) -> None:
 
 
 def losses(reader: Reader) -> dict[bytes, tuple[int, int]]:
-    """Of the lanes of which a relay has shown less than before: how many messages it showed, and how many it had had,
-    when that was said."""
+    """For each lane that was longer before than the relay has shown it: how many messages the relay showed, and how
+    many it had shown before, when the person was told."""
     return {bytes(at): (shown, known) for at, shown, known in reader.local("select * from relay_losses")}
 
 

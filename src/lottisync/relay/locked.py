@@ -15,7 +15,7 @@ class Locked:
         self.epochs: dict[Name, bytes] = {}
 
     def body(self, name: Name, parts: Parts, rest: bytes, open_part: bytes = b"") -> bytes | None:
-        """What was sealed; None if its epoch is not here. Raises `BadMessage`."""
+        """The body that was sealed; None if its epoch is not here. Raises `BadMessage`."""
         epoch = self._keyring.epochs.get(parts.header.epoch)
         if epoch is None:
             self.epochs[name] = parts.header.epoch
@@ -23,7 +23,7 @@ class Locked:
         return unsealed(epoch.key, parts.header, rest, open_part)
 
     def unlocked(self) -> Iterator[Name]:
-        """Those whose epoch has come meanwhile."""
+        """The messages whose epoch has come meanwhile."""
         yield from (name for name, epoch in self.epochs.items() if epoch in self._keyring.epochs)
 
     def forget(self, name: Name) -> None:

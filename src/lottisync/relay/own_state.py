@@ -17,7 +17,8 @@ STATE_SECONDS = 60
 
 
 class OwnState:
-    """It is said again when it has changed, or when the relay has lost it; seldom, unless the device leaves."""
+    """The state is said again when it has changed, or when the relay has lost it, with a pause between two states
+    unless the device leaves."""
 
     def __init__(
         self, device: Device, lane: Lane, circle: Circle, keyring: EpochKeyring, board: Board, receiving: RelayReader
@@ -30,7 +31,7 @@ class OwnState:
         self._name: Name | None = None
 
     def begin_again(self) -> None:
-        """Nothing was said yet."""
+        """Count as if nothing was said yet."""
         self._said = None
 
     def next(self, now: int, *, leaving: bool) -> Publication | None:
@@ -51,7 +52,8 @@ class OwnState:
         return self._lane.written_down(made, now)
 
     def _is_there(self) -> bool:
-        """The last one, not an older one: the relay may have gone back (RELAY-833)."""
+        """Whether the last state is in the relay. An older one does not count: the relay may have gone back
+        (RELAY-833)."""
         return self._name is not None and self._receiving.lies_there(self._name)
 
     def _state(self, now: int) -> content.State:

@@ -51,13 +51,13 @@ class Participant:
         )
 
     def show(self, names: Iterable[Name], now: int, *, replaced: Set[Name] = frozenset()) -> None:
-        """This is all that lies there now. `replaced`: where another message lies than the one that was there when it
-        was read, or put there."""
+        """Take these messages to be all that is in the relay now. `replaced`: where another message lies than the one
+        that was there when it was read, or put there."""
         self._circle.load()
         self._receiving.show(names, replaced)
 
     def arrived(self, names: Iterable[Name], *, replaced: Set[Name] = frozenset()) -> None:
-        """This has come since then. `replaced`: as for `show`."""
+        """Take messages that have come since then. `replaced`: as for `show`."""
         self._receiving.arrived(names, replaced)
 
     def wanted(self) -> Name | None:
@@ -69,8 +69,8 @@ class Participant:
         self._receiving.receive(name, data, now)
 
     def publish(self, now: int, *, leaving: bool = False) -> Publication | None:
-        """The next message to put there, once all that lies there was read; None if there is none. `leaving` is said
-        when the device goes: it says how it stands, however soon after the last time."""
+        """The next message to put there, once all that lies there was read; None if there is none. When the device
+        goes, it is `leaving`: it says its state, however soon after the last time."""
         if not self._receiving.looked or self.wanted() is not None:
             return None
         self._circle.load()
@@ -79,7 +79,7 @@ class Participant:
         return self.publishing.next(now, leaving=leaving)
 
     def acknowledged(self, name: Name, now: int) -> None:
-        """The relay has said that it holds this message."""
+        """Note that the relay holds this message."""
         self.publishing.acknowledged(name, now)
 
     def purges(self, now: int) -> list[Purge]:
@@ -87,7 +87,7 @@ class Participant:
         return [] if self.wanted() is not None else self.publishing.purges(now)
 
     def purged(self, purge: Purge) -> None:
-        """The relay has deleted it."""
+        """Note that the relay has deleted the message."""
         purged(self._board, purge)
 
     def events(self) -> list[Event]:
@@ -97,7 +97,7 @@ class Participant:
         return happened
 
     def standing(self, now: int) -> list[Standing]:
-        """How the other devices stand to this one, as far as they have said so at the relay."""
+        """What the other devices have and lack, compared with this one, as far as they have said so at the relay."""
         return standing(self._device, self._circle, self._receiving.states, now)
 
     def close(self) -> None:

@@ -69,14 +69,14 @@ class Publishing:
         )
 
     def _begin_again(self) -> None:
-        """In a new lane nothing was said yet. In the one before, something else may lie under the names of what this
-        program has put there (RELAY-900)."""
+        """Begin again in a new lane, in which nothing was said yet. In the lane before, the names of what this program
+        has put there may now have other messages (RELAY-900)."""
         self._snapshot.close()
         self._state.begin_again()
         self._wrapped = None
 
     def acknowledged(self, name: Name, now: int) -> None:
-        """The relay has said that it holds this message."""
+        """Note that the relay holds this message."""
         self._board.present.add(name)
         if name.channel != "log":
             self._receiving.is_own(name)
@@ -99,8 +99,8 @@ class Publishing:
     # -- keys
 
     def _keys(self, now: int) -> Publication | None:
-        """Wrap the epochs again for members that lack one in use. To those who have not spoken here, what another one
-        has wrapped is enough (RELAY-980). Who speaks, and lacks something still, gets it from all."""
+        """Wrap the epochs again for members that lack one in use. For members that have not spoken here, what another
+        device has wrapped is enough (RELAY-980). A member that speaks and still lacks one gets it from all."""
         used = {self._keyring.sealing(now).id, *self._receiving.epochs_in_use()} & self._keyring.epochs.keys()
         served = self._keyring.silent() if self._is_wrapped_by_another(used) else set[str]()
         needed = {need for need in self._keyring.in_need(used) if need[0] not in served}
@@ -152,7 +152,7 @@ class Publishing:
         made = self.lane.sealed(Kind.ENVELOPE, "log", self._keyring.sealing(now), content.encode(envelope))
         parts = parts_of(made.data)
         entry = BoardEntry.of_envelope(made.name, parts, self._device.id, len(made.data), envelope, self._device.stores)
-        entry.taken.update(entry.heads)
+        entry.taken.update(entry.extents)
         return self.lane.logged(made, entry, now)
 
     def _lacking(self, now: int) -> dict[str, _News]:
@@ -176,7 +176,8 @@ class Publishing:
         return self._circle.roster.host_owner.get(host) == self._device.id
 
     def _due(self, news: dict[str, _News], now: int, *, leaving: bool) -> bool:
-        """Own writes at once; what others wrote after a while, or when this device goes."""
+        """Whether it is time to publish: own writes at once, what others wrote after a while, or when this device
+        goes."""
         if not news:
             self._others_at = None
             return self._is_sealed_under_old(now) or self._log_is_long(now)
@@ -194,7 +195,7 @@ class Publishing:
         return self._snapshot.next(now)
 
     def _own_tail(self, now: int) -> list[BoardEntry]:
-        """What of the own log no snapshot covers; the manifest of one may be among it."""
+        """The messages of the own log that no snapshot covers; a manifest may be among them."""
         lane = self.lane.id
         first = self._board.superseded(lane, self._circle.members.keys(), now)
         return [e for e in self._board.entries.values() if e.name.lane == lane and e.name.number >= first]
@@ -220,7 +221,7 @@ def _envelope(wanted: dict[str, tuple[Snapshot, Clock]], snapshots: dict[str, Sn
             if room < 0 and (segments or parts or recording.count > 1):
                 return None
             parts.append(part)
-        segments.append(content.Segment(recording.head(parts), parts))
+        segments.append(content.Segment(recording.extent(parts), parts))
     order = [*snapshots]
     earlier = order[: max(order.index(name) for name in wanted)]
     return content.Envelope(segments, [_ahead(name, snapshots[name]) for name in earlier if name not in wanted])

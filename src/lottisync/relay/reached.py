@@ -6,8 +6,8 @@ from lottisync.problem import Sentence
 
 
 class Reached(msgspec.Struct, frozen=True, rename="camel"):
-    """`failure` says why it was not reached at the last try; null if it was. It has been one or the other `since` then
-    (ISO 8601). `url` is without what is secret in it."""
+    """`failure` says why it was not reached at the last try; null if it was. That has not changed `since` then (ISO
+    8601). `url` is without what is secret in it."""
 
     url: str
     since: str

@@ -44,7 +44,7 @@ class RelayReader:
         self._refused: set[Name] = set()
         """What is not read again until the relay is looked at again: it may show it unaltered then."""
         self.unusable: set[Name] = set()
-        """Those of them that are not what was put there, or never were anything."""
+        """The refused messages that were replaced, or never were valid."""
         self.looked = False
         """Whether the relay was looked at since the program was started."""
 
@@ -65,7 +65,7 @@ class RelayReader:
         self._circle.show(self._board.present)
 
     def arrived(self, names: Iterable[Name], replaced: Set[Name] = frozenset()) -> None:
-        """This has come since the last look."""
+        """Note messages that have come since the last look."""
         self._board.present.update(names)
         self._read_again(replaced)
         self._try_again()
@@ -81,7 +81,7 @@ class RelayReader:
         self._locked.forget_all_but(self._board.present - replaced)
 
     def is_own(self, name: Name) -> None:
-        """This device has put it there itself, and need not read it."""
+        """Note that this device has put the message there itself, and need not read it."""
         self._done.add(name)
 
     def lies_there(self, name: Name) -> bool:
@@ -115,8 +115,7 @@ class RelayReader:
     # -- reading it
 
     def receive(self, name: Name, data: bytes | None, now: int) -> None:
-        """What lies there under a name; None if it is gone. Either way it is not what is waited for any more, so it is
-        not asked for again (RELAY-576)."""
+        """What lies there under a name; None if it is gone. In both cases it is not asked for again (RELAY-576)."""
         self._locked.forget(name)
         if (genuine := self._doubts.settles(name, data)) is not None and data is not None:
             self._doubted(name, genuine=genuine)
@@ -135,13 +134,13 @@ class RelayReader:
             self._give_up(name)
 
     def _doubted(self, name: Name, *, genuine: bool) -> None:
-        """Another device could not use this frame."""
+        """Read again a frame that another device could not use."""
         if not genuine:
             self.events.append(PassedOver(name, NOT_THE_FRAME))
             self._board.replaced({name})
 
     def _give_up(self, name: Name) -> None:
-        """Not again before the relay is looked at again."""
+        """Do not read it again before the relay is looked at again."""
         self._refused.add(name)
         if (manifest := self._snapshot.stop()) is not None:
             self._refused.add(manifest)
@@ -173,9 +172,9 @@ class RelayReader:
                 self._read_log(name, parts, signer, len(data), now)
 
     def _leave_taken_lane(self, name: Name, parts: Parts) -> None:
-        """Another member speaks in a lane of this device's. Who has read that one first takes the lane for its own, and
-        hears this device there no more: it goes on in a new lane, and says all of it again (RELAY-575). Some lanes are
-        left for a device that is restored from a backup."""
+        """Leave a lane of this device's in which another member speaks. A reader that has read that member first takes
+        the lane for its own, and accepts nothing of this device there. So this device goes on in a new lane, and says
+        all of it again (RELAY-575). Some lanes are left for a device that is restored from a backup."""
         own, lane = self._device.id, self._lane.id
         if lane != name.lane and self._circle.device_of(name.lane) != own:
             return
@@ -208,7 +207,7 @@ class RelayReader:
         if before is not None and before.hash != parts.header.before:
             raise BadMessage("it does not go on behind the message before it")
 
-    # -- how it stands
+    # -- its state
 
     @property
     def lacking(self) -> bool:
@@ -218,11 +217,11 @@ class RelayReader:
         return bool(self._locked.epochs) or unread or self._board.has_holes() or said
 
     def refused(self) -> list[tuple[bytes, str, int]]:
-        """What lies there and could not be used, for others who count on it (RELAY-890). Frames are named first: a
-        manifest of a member has led to them."""
+        """The messages in the relay that could not be used, for others who count on them (RELAY-890). Frames are named
+        first: a manifest of a member has led to them."""
         names = sorted(self.unusable, key=lambda name: (not name.channel.startswith("snap."), name))
         return [(name.lane, name.channel, name.number) for name in names[:MAX_REFUSED]]
 
     def epochs_in_use(self) -> set[bytes]:
-        """What is sealed in the relay was sealed under these."""
+        """The epochs under which the messages in the relay were sealed."""
         return {entry.epoch for entry in self._board.entries.values()} | {*self._locked.epochs.values()} - {NO_EPOCH}

@@ -1,4 +1,4 @@
-"""A segment is recorded from a store: what a round would say to somebody who knows its base
+"""How a segment is recorded from a store: what a round would say to a reader that knows the base
 (docs/specs/19-relay.md, section 2).
 
 It is made by the code that makes a round for a connection. What lies in the relay is the peer.
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from lottisync.causality.vector_clock import Clock, Host
 from lottisync.entities import version
 from lottisync.protocol import message as m
-from lottisync.relay.content import Head, Part
+from lottisync.relay.content import Extent, Part
 from lottisync.store import chain
 from lottisync.store.snapshot import Snapshot
 from lottisync.sync.agreement import RemoteState
@@ -49,13 +49,14 @@ class Recording:
                 case _:
                     pass
 
-    def head(self, parts: Iterable[Part] = ()) -> Head:
-        """What it is of. `parts` are those of a segment that is not whole: what they name has to be there before."""
+    def extent(self, parts: Iterable[Part] = ()) -> Extent:
+        """What the segment says of its store. `parts` are those of a segment that is not whole: what they name has to
+        be there before."""
         own, base = self._own, self._base
         news = {host: counter for host, counter in own.knowledge.items() if counter > base.get(host, 0)}
         rest = {host: counter for host, counter in own.knowledge.items() if host not in news}
         named = {host for part in parts for host in _named(part)} | news.keys()
-        return Head(
+        return Extent(
             self._outgoing.store,
             {host: base[host] for host in sorted(named) if base.get(host)},
             news,

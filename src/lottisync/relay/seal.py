@@ -16,7 +16,7 @@ from lottisync.protocol.framing import PLAIN, ZSTD, BadFrame, FrameBuffer, frame
 from lottisync.relay.header import LABEL, BadMessage, Header
 
 MAX_BODY = 984 * 1024
-"""Bytes of a body, before it is compressed: the largest version, and what stands around it."""
+"""Bytes of a body, before it is compressed: the largest version, and what is around it."""
 SMALLEST = 512
 """Bytes of the smallest padded plaintext: a change of one field fits."""
 DOUBLING_TO = 64 * 1024

@@ -23,7 +23,7 @@ MAX_PAYLOAD = MAX_MESSAGE + 1024
 STREAM_BYTES = 64 * 1024 * 1024
 """Reserved when a stream is made; the owner of the account raises it."""
 STREAMS = 4
-"""Of one person: a new one is made when the relay was switched off and set again."""
+"""For one person: a new stream is made when the relay was switched off and set again."""
 CONSUMERS = 256
 """Lists that are read at the same time: each device may look when another has published."""
 CONNECTIONS = 64

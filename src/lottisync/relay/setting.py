@@ -60,7 +60,7 @@ def parse_certificate(text: str) -> str:
 
 
 def read(space: Store) -> RelaySetting | None:
-    """None if no relay is used."""
+    """The setting; None if no relay is used."""
     with space.reading() as reader:
         entity = reader.entity(RECORD)
         credentials = ledger.credentials(reader)

@@ -42,7 +42,7 @@ class SnapshotIn:
         for entry in self._intake.untaken(Kind.MANIFEST):
             self._intake.note_what_is_here(entry)
             if entry.name not in refused and entry.whole(self._board.present) and self._intake.could_take(entry):
-                frames = _Frames(entry, entry.heads.keys() - entry.taken)
+                frames = _Frames(entry, entry.extents.keys() - entry.taken)
                 if frames.rest:
                     self._frames = frames
                     return

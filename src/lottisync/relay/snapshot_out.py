@@ -58,7 +58,7 @@ class _Frames:
         self.size += len(data)
 
     def manifest(self, now: int) -> content.Manifest:
-        stores = [content.Recorded(made.head(), self.hashes[name]) for name, made in self._stores.items()]
+        stores = [content.Recorded(made.extent(), self.hashes[name]) for name, made in self._stores.items()]
         return content.Manifest(self.number, self.size, now, stores)
 
     def close(self) -> None:
@@ -77,7 +77,8 @@ class SnapshotOut:
         return self._frames is not None
 
     def may_begin(self, now: int) -> bool:
-        """Whether it is not too often: what a relay loses again and again is given to it once an hour (RELAY-892)."""
+        """Whether a snapshot may begin now: if a relay loses snapshots again and again, it gets one an hour
+        (RELAY-892)."""
         with self._device.space.reading() as reader:
             begun = [at for at in ledger.snapshots_begun(reader) if now - DAY < at <= now]
         return len(begun) < MAX_SNAPSHOTS_PER_DAY or now - begun[-1] >= HOUR
@@ -108,7 +109,7 @@ class SnapshotOut:
         return made
 
     def _manifest(self, frames: _Frames, now: int) -> Publication | None:
-        """None if the relay has lost a frame: then the snapshot is begun again."""
+        """The manifest; None if the relay has lost a frame: then the snapshot is begun again."""
         manifest = frames.manifest(now)
         self.close()
         names = [Name(self._lane.id, f"snap.{manifest.snapshot}", n) for n in range(1, frames.count + 1)]
@@ -116,7 +117,7 @@ class SnapshotOut:
             return None
         made = self._lane.sealed(Kind.MANIFEST, "log", frames.epoch, content.encode(manifest))
         entry = BoardEntry.of_manifest(made.name, parts_of(made.data), self._device.id, manifest, self._device.stores)
-        entry.taken.update(entry.heads)
+        entry.taken.update(entry.extents)
         self._board.parted.clear()
         return self._lane.logged(made, entry, now)
 

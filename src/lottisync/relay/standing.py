@@ -1,4 +1,4 @@
-"""How the person's devices stand to each other at the relay, as they have said it themselves: what `relay status` shows
+"""What the person's devices have and lack, as they have said it themselves at the relay: what `relay status` shows
 (docs/specs/19-relay.md, section 8)."""
 
 import msgspec

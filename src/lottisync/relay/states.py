@@ -1,4 +1,4 @@
-"""What each device has said last of itself at the relay (docs/specs/19-relay.md, section 8)."""
+"""The last state that each device has said at the relay (docs/specs/19-relay.md, section 8)."""
 
 from lottisync.device.device import Device
 from lottisync.relay import content

@@ -1,5 +1,5 @@
-"""The local tables of `space` in which a device keeps what `lottisync.relay.ledger` reads and writes. They stand apart
-from it: every command opens the stores with their tables, and few have anything to do with a relay."""
+"""The local tables of `space` in which a device keeps what `lottisync.relay.ledger` reads and writes. They are in a
+module of their own: every command opens the stores with their tables, and few commands use a relay."""
 
 TABLES = """
 create table if not exists relay_channels (lane blob not null, channel text not null, number integer not null,

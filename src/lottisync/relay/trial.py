@@ -6,7 +6,7 @@ from lottisync.relay import stream
 
 
 class Trial:
-    """Put there, read, and deleted again; each raises what the server says against it."""
+    """A message that is put there, read, and deleted again. Each step raises the error of the server."""
 
     def __init__(self, context: JetStreamContext, stream_name: str, subject: str) -> None:
         self._context, self._stream, self._subject = context, stream_name, subject

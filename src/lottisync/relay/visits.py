@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def needs_nats() -> Iterator[None]:
-    """Around an import of what needs nats-py, which not every installation has."""
+    """A context for imports that need nats-py, which not every installation has."""
     try:
         yield
     except ModuleNotFoundError as missing:
@@ -62,7 +62,7 @@ def needs_nats() -> Iterator[None]:
 
 
 def tag(device: Device, setting: RelaySetting) -> bytes:
-    """By which a device's subjects begin: always the same, so that a credential can be bound to them."""
+    """The part with which a device's subjects begin: always the same, so that a credential can be bound to them."""
     return device.key.derived(TAG_LABEL + setting.space)[:LANE_BYTES]
 
 
@@ -73,7 +73,8 @@ def pause_after(failures: int, chance: Chance) -> float:
 
 
 class RelayStatus(NamedTuple):
-    """How the other devices stand, and the bytes at the relay: `used` of `allowed`, None if it sets no bound."""
+    """What the other devices have and lack, and the bytes at the relay: `used` of `allowed`, None if it sets no
+    bound."""
 
     standing: list[Standing]
     used: int
@@ -112,8 +113,8 @@ class Visits:
                 await anyio.sleep(pause_after(self._failures, self._chance))
 
     async def _stay(self, setting: RelaySetting) -> None:
-        """At one relay, until the setting changes, or this device has more stores: what was passed over as that of a
-        store that is not here is then read (RELAY-1200)."""
+        """Stay at one relay, until the setting changes, or this device has more stores: segments that were ignored
+        because their store was not here are then read (RELAY-1200)."""
         relay = await self._connect(setting)
         participant = await self._call(partial(self._participant, setting))
         bell = Bell(self._device.bells, "relay")
@@ -146,7 +147,7 @@ class Visits:
                 await relay.close()
 
     async def once(self, setting: RelaySetting, *, publish: bool = True) -> "RelayStatus":
-        """One visit; how the other devices stand, and what is stored there."""
+        """One visit; gives what the other devices have and lack, and what is stored there."""
         relay = await self._connect(setting)
         participant = await self._call(partial(self._participant, setting))
         try:
@@ -246,7 +247,7 @@ class Visits:
 
 
 async def _either(relay: "JetStream", bell: Bell, look_at: float) -> None:
-    """Until something was published there or committed here, or it is time to look at all of it."""
+    """Wait until something was published there or committed here, or it is time to look at all of it."""
     with anyio.move_on_after(look_at - anyio.current_time()):
         async with anyio.create_task_group() as tasks:
 

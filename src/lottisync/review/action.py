@@ -1,9 +1,9 @@
 """What the confirmation engine asks of a thing that can be proposed: the `Action` port (docs/specs/10-review.md,
 section 5).
 
-An action is one call of one tool, read once: its arguments are typed and frozen, and the same object goes from the
-call of a model to the write in the journal. The engine knows no tool. It keeps proposals, asks the person and runs
-sagas. The action knows what a proposal means:
+An action is one call of one tool, read once: its arguments are typed and frozen, and this one object goes from the call
+of a model to the write in the journal. The engine knows no tool. It keeps proposals, asks the person and runs sagas.
+The action knows what a proposal means:
 
     identity            tool, arguments, target, values
     present state       read_target, obstacle, current, redundant, objection
@@ -112,7 +112,7 @@ class Action(Protocol):
         """The arguments as they are stored, in normal form. Equal proposals have equal arguments."""
 
     def identity(self) -> dict[str, Any]:
-        """The arguments that make it this proposal and no other; the others are details of it."""
+        """The arguments by which two proposals are the same; all other arguments are details."""
 
     def target(self, task_id: str) -> str:
         """The id of the entity that would change; for a creation, the task's."""
@@ -127,8 +127,8 @@ class Action(Protocol):
         """The name of the entity that it creates; '' if it creates nothing."""
 
     def made_as(self) -> dict[str, Any]:
-        """Register -> value of what it creates, for the registers that make it this thing: a person who changes one of
-        them has said that it was not right. Empty if it creates nothing."""
+        """Register -> value of what it creates, for the registers that the person has agreed to: if the person changes
+        one of them, the proposal was not right. Empty if it creates nothing."""
 
     def along(self, created: str) -> Sequence["Action"]:
         """The actions that are proposed with it, about the entity `created` that it will create."""

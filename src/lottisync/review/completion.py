@@ -68,7 +68,7 @@ class Sagas:
     # -- the effect
 
     def _effects(self, begun: Sequence[Begun], now: int) -> list[Done]:
-        """All in one transaction; if that fails, each in its own."""
+        """Carry out all effects in one transaction; if that fails, each in its own."""
         if len(begun) > 1:
             # An error here occurs again below, where it is reported with its item.
             with contextlib.suppress(Exception), self._desk.journal.transaction(now, PERSON) as tx:
@@ -147,7 +147,7 @@ class Sagas:
 
 
 def _in_order(begun: Sequence[Begun], step: Callable[[Begun], Done]) -> list[Done]:
-    """One after the other. An item that depends on a failed one is not tried."""
+    """Carry out the effects one after the other. An item that depends on a failed one is not tried."""
     done: list[Done] = []
     undone: set[str] = set()
     for one in begun:

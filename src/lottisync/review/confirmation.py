@@ -61,8 +61,8 @@ def _begin(
     edited_args: Mapping[str, Any] | None,
     against: Against,
 ) -> Begun | Outcome:
-    """Write the saga's row; or return why it cannot be done, with nothing written. An item after the first of an act is
-    compared with the journal later, when the ones before it have been carried out."""
+    """Write the saga's row; or return why it cannot be done, with nothing written. The first item of an act is compared
+    with the journal now, each later item when the ones before it have been carried out."""
     item, task_id = placed.item, placed.set.task_id
     if (other := saga.begun(act.tx, item)) is not None:
         return Begun(placed, other)

@@ -31,5 +31,6 @@ def registers_of(action: Action, target: str | None) -> frozenset[tuple[str, str
 
 
 def identity_of(action: Action) -> str:
-    """Equal for two proposals of the same, whatever the capitals of their titles and their details."""
+    """A value that is equal for two proposals of the same change, whatever the capitals of their titles and their
+    details."""
     return likeness(action.tool, action.identity(), action.titles)

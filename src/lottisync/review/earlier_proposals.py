@@ -33,7 +33,7 @@ class EarlierProposals:
         self._agent_id, self._task_id, self._waiting = agent_id, task_id, waiting
 
     def is_same(self, placed: Placed, draft: Draft) -> bool:
-        """Whether an item is that proposal, whatever the capitals of its title and its details."""
+        """Whether an item proposes the same as the draft, whatever the capitals of its title and its details."""
         if placed.item.tool_name != draft.action.tool:
             return False
         action = self._actions.read(placed.item.tool_name, placed.item.args)
@@ -71,7 +71,8 @@ class EarlierProposals:
         return None
 
     def _answered_by_hand(self, placed: Placed, draft: Draft, target_view: TargetView | None) -> str | None:
-        """What the user did to what they had confirmed: to delete it, to rename it or to take it off is a no."""
+        """The answer if the user has undone by hand what they had confirmed: they deleted it, renamed it or took it
+        off, which is a no."""
         action = draft.action
         if action.marks_rejection:
             return "the user took this off already"  # it is off, or it would be redundant
@@ -92,7 +93,7 @@ class EarlierProposals:
         return f"the user {verb} this already"
 
     def _has_news(self, placed: Placed, draft: Draft, target_view: TargetView | None) -> bool:
-        """Whether something has changed that every rejection of this had not seen."""
+        """Whether something has changed since each rejection of the same proposal."""
         refusals = (ItemStatus.REJECTED, ItemStatus.RETRACTED)
         rejections = [head for head in placed.state.heads if head.verdict in refusals and head.actor == "user"]
         return all(

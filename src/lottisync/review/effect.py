@@ -5,7 +5,7 @@ that time, and `deletedAt` of its target and its task. Only these registers deci
 clock of the whole entity would not do: if somebody ticks another item, or a second proposal is confirmed,
 every neighbour would look stale.
 
-A register that holds the proposed value already is not written again. A register that was written since is
+A register that holds the proposed value already is not written again. A register that was written since the proposal is
 not overwritten: the person is shown the change. Only registers that have not changed are written.
 
 A register's *companions* are written together with it: a tick with its author and time, a status with its
@@ -151,7 +151,8 @@ def _stale(
 
 
 def _without_repeats(fields: list[StaleField]) -> list[StaleField]:
-    """Who brings an entity back writes all its registers again: those that hold what they held are not named."""
+    """The stale fields of an entity that was brought back, without those that hold what they held before: bringing back
+    writes all registers again."""
     if not any(field.path == DELETED_AT and field.now is None for field in fields):
         return fields
     return [field for field in fields if field.path == DELETED_AT or field.was != field.now]

@@ -17,8 +17,8 @@ FOREVER = 1 << 60
 
 
 class SetHead(NamedTuple):
-    """A set. `tools`: how many of its items wait (twins counted once) or are contested, by the tool that proposes them;
-    `waiting`: how many all together; `contested`: whether one is."""
+    """How much waits in a set. `tools`: how many of its items wait (twins counted once) or are contested, by the tool
+    that proposes them; `waiting`: how many in all; `contested`: whether an item is contested."""
 
     id: str
     agent_id: str
@@ -30,8 +30,8 @@ class SetHead(NamedTuple):
 
 
 class SetHeads:
-    """Those of one store, from call to call. What is known of a set holds until its task is written to, or until the
-    next moment at which time alone changes one: that is `until` (ms)."""
+    """The set heads of one store, kept from call to call. What is known of a set is right until its task is written to,
+    or until `until` (ms), when time alone changes the next set."""
 
     def __init__(self, agents: Store) -> None:
         self._agents = agents
@@ -39,7 +39,7 @@ class SetHeads:
         self._feed, self._from, self.until = 0, 0, 0
 
     def visited(self, now: int, since: int) -> list[SetHead]:
-        """The heads of the sets in which something waits, or was decided at `since` (ms) or later, oldest first."""
+        """The set heads of the sets in which something waits, or was decided at `since` (ms) or later, oldest first."""
         with index.reading(self._agents, now) as reader:
             self._forget_what_changed(reader, now)
             lately = index.decided_since(reader, iso(since))

@@ -1,10 +1,9 @@
 """The user's recent decisions, for the model to learn from (docs/specs/10-review.md, section 8).
 
-The section stands in the prompt of every wake. It is short by law (20 entries, 500 tokens), and when
-something must go it is the oldest, and rejections go last. A proposal that expired is there too, as *no
-decision*: silence is not a no, and not a yes either. Where the person edited before confirming, the model is shown what
-they made of it. Words of people and models are quoted as JSON on one line, so that a title can't pass
-for an instruction or an entry.
+The section is in the prompt of every wake. It is short by law (20 entries, 500 tokens), and when something must go it
+is the oldest, and rejections go last. A proposal that expired is there too, as *no decision*: silence is not a no, and
+not a yes either. Where the person edited before confirming, the model is shown what they made of it. Words of people
+and models are quoted as JSON on one line, so that a title can't pass for an instruction or an entry.
 """
 
 from collections.abc import Callable, Mapping
@@ -70,7 +69,7 @@ def _is_rejection(line: str) -> bool:
 
 
 def _size(line: str) -> int:
-    """Bytes as they stand in the prompt, where `<` is escaped."""
+    """The bytes that a text takes in the prompt, where `<` is escaped."""
     return len(line.encode()) + 3 * line.count("<")
 
 

@@ -78,8 +78,9 @@ class Inbox:
     def page(
         self, now: int, task_id: str | None = None, *, everything: bool = False, skip: int = 0, limit: int
     ) -> tuple[list[SetView], bool]:
-        """One page of `open_sets` (or of `unsettled_sets`, with `everything`), and whether others follow. It costs the
-        same whatever waits for other tasks; twins are looked for among all that waits for its own."""
+        """One page of `open_sets` (or of `unsettled_sets`, with `everything`), and whether others follow. Its cost does
+        not depend on what waits for other tasks. Twins are looked for among all items that wait for the tasks on the
+        page."""
         with index.reading(self._agents, now) as reader:
             ids, more = index.page_of(reader, task_id, only_open=not everything, skip=skip, limit=limit)
             tasks = {each for ident in ids if (each := index.task_of(reader, ident)) is not None}
@@ -87,7 +88,7 @@ class Inbox:
             views = self._views(reader, set(ids), now, beside)
         keeps = _undecided if everything else _waits
         shown = [one for one in views if keeps(one)]
-        if more and not shown:  # nothing but twins of what stands on earlier pages
+        if more and not shown:  # nothing but twins of what is on earlier pages
             return self.page(now, task_id, everything=everything, skip=skip + limit, limit=limit)
         return shown, more
 
@@ -160,7 +161,7 @@ class Inbox:
     def _views(
         self, reader: Reader, wanted: set[str], now: int, beside: Collection[str] = frozenset()
     ) -> list[SetView]:
-        """The wanted sets. Those `beside` may have twins of their items."""
+        """The views of the wanted sets. The sets `beside` may have twins of their items."""
         ledger = index.ledger_of(reader, wanted.union(beside), now)
         lens = self._lens(reader, ledger, wanted)
         by_set: dict[str, list[Placed]] = {}

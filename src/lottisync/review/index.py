@@ -132,7 +132,7 @@ def page_of(
     reader: Reader, task_id: str | None = None, *, only_open: bool, skip: int, limit: int
 ) -> tuple[list[str], bool]:
     """The ids of the sets of `entries` on one page, in the order in which they were proposed, and whether others
-    follow. Of sets that were made in the same millisecond the order is read from the sets themselves."""
+    follow. The order of sets that were made in the same millisecond is read from the sets themselves."""
     where = "not settled" + (" and open = 1" if only_open else "") + (" and task_id = ?" if task_id is not None else "")
     made = lookups.made_at(reader, f"select set_id from change_set_index where {where}", (task_id,) if task_id else ())
     page = made[skip : skip + limit]
@@ -146,7 +146,7 @@ def page_of(
 
 
 def _sets(reader: Reader, ids: Iterable[str]) -> Iterator[ChangeSet]:
-    """Those that can be read."""
+    """The sets that can be read."""
     for ident in ids:
         with suppress(Damaged):
             if (entity := reader.entity(ident)) is not None:
@@ -154,7 +154,7 @@ def _sets(reader: Reader, ids: Iterable[str]) -> Iterator[ChangeSet]:
 
 
 def items_of(entry: IndexRow) -> list[ItemEntry]:
-    """The items of a set, as they stand."""
+    """The items of a set as they are in the index."""
     return msgspec.json.decode(entry.items, type=list[ItemEntry])
 
 
@@ -204,7 +204,7 @@ def waiting(agents: Store, now: int, task_id: str | None = None) -> int:
 
 
 def waiting_by_task(agents: Store, now: int, task_id: str | None = None) -> dict[str, int]:
-    """The same for each task; one of which nothing waits is not in it."""
+    """How many items wait, for each task; tasks without such items are left out."""
     with reading(agents, now) as reader:
         wanted = {entry.set_id for entry in entries(reader, task_id, only_open=True)}
         ledger = ledger_of(reader, wanted, now)
@@ -252,7 +252,7 @@ def ledger_of(reader: Reader, set_ids: Iterable[str], now: int) -> Ledger:
 
 
 def _decision(reader: Reader, ident: str) -> ChangeDecision | None:
-    """None if it cannot be read, or is not found any more under its id."""
+    """The decision with this id; None if it cannot be read, or is not found any more under its id."""
     try:
         entity = reader.entity(ident)
     except Damaged:

@@ -175,7 +175,7 @@ def item_view(journal: Reader, placed: Placed, lens: Lens) -> ItemView:
 
 
 def _as_taken(view: ItemView, placed: Placed, lens: Lens, seen: _Seen) -> ItemView:
-    """The view of an item that the person edited: with the values that took effect (REV-950). The digest is that of the
+    """The view of an item that the person edited, with the values that took effect (REV-950). The digest is that of the
     proposal, so that the person's own verdict leaves a page valid."""
     taken = placed.taken
     if taken is placed.item:

@@ -53,7 +53,7 @@ class Placed(NamedTuple):
         return self.item if edited is None else msgspec.structs.replace(self.item, args=edited.args)
 
     def proposal(self) -> dict[str, Any]:
-        """What a decision on it repeats of the proposal, as fields of `ChangeDecision`."""
+        """The fields of `ChangeDecision` in which a decision repeats the proposal."""
         return {
             "agent_id": self.set.agent_id,
             "task_id": self.set.task_id,
@@ -68,7 +68,7 @@ class Placed(NamedTuple):
 
 
 def shows_all(placed: Placed) -> bool:
-    """The answer of a reader to whom nothing is hidden."""
+    """Hides nothing: for readers from which nothing is withheld."""
     return False
 
 

@@ -17,7 +17,8 @@ class NotCarriedOut(NamedTuple):
 
 
 def not_carried_out(agents: Store, now: int) -> list[NotCarriedOut]:
-    """What was begun and is not finished; and of what failed the items that still wait for a verdict."""
+    """The verdicts that were begun and are not finished; and those that failed, if the item still waits for a
+    verdict."""
     with index.reading(agents, now) as reader:
         begun = [
             NotCarriedOut(name_of(reader, each.item), None) for _, each in saga.pending(reader) if each is not None
@@ -26,7 +27,8 @@ def not_carried_out(agents: Store, now: int) -> list[NotCarriedOut]:
 
 
 def _failed(reader: Reader, now: int) -> list[NotCarriedOut]:
-    """An operation's id is that of its item, so a request that cannot be read hides nothing."""
+    """The items whose effects failed. The item is found by the operation's id, so also if the request cannot be
+    read."""
     why = dict(
         reader.local(
             """select operation_id, last_error from saga_log

@@ -26,8 +26,8 @@ class Outcome(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Done(NamedTuple):
-    """What the journal's transaction came to: the arguments that took effect, the sentence that says so,
-    the journal's knowledge after it, and whether anything was written (None for an undo)."""
+    """The result of the journal's transaction: the arguments that took effect, the sentence that says so, the journal's
+    knowledge after it, and whether anything was written (None for an undo)."""
 
     outcome: Outcome
     args: dict[str, Any]

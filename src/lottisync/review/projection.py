@@ -137,7 +137,7 @@ def heads_of(known: dict[str, ChangeDecision]) -> tuple[ChangeDecision, ...]:
 
 
 def _roots(known: Iterable[str], listed: Mapping[str, list[str]], passed: Collection[str]) -> list[str]:
-    """Ids from which all that is not `passed` yet is reached, each of which the ones before it do not reach."""
+    """Ids from which all ids that are not `passed` yet can be reached. None of them is reached from an earlier one."""
     roots, reached = list[str](), set(passed)
     for ident in known:
         if ident not in reached:

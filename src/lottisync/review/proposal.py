@@ -38,8 +38,8 @@ def digest(tool: str, args: Mapping[str, Any]) -> str:
 
 
 def likeness(tool: str, args: Mapping[str, Any], titles: Collection[str]) -> str:
-    """The digest by which proposals are alike for a person: an argument of `titles` with other capitals or other white
-    space is the same question."""
+    """The digest by which proposals are alike for a person: capitals and white space in the arguments `titles` do not
+    count."""
     return digest(tool, {key: plain(value) if key in titles else value for key, value in args.items()})
 
 

@@ -36,8 +36,9 @@ def write(tx: Transaction, decision: ChangeDecision, along: list[Twin]) -> list[
 
 
 def _put(tx: Transaction, decision: ChangeDecision) -> None:
-    """The set is written too (`touched`). If another device removes it as an old one at the same time, this write keeps
-    it alive. Otherwise a deferred item would never come back, and a contest would not show (REV-102)."""
+    """Store a decision. The set is written, too (`touched`). If another device removes it as an old one at the same
+    time, this write keeps it alive. Otherwise a deferred item would never come back, and a contest would not show
+    (REV-102)."""
     tx.put(decision.id, DECISION, fields(decision))
     if tx.version(decision.change_set_id) is not None:
         tx.put(decision.change_set_id, SET, {"touched": True})

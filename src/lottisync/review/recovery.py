@@ -67,7 +67,7 @@ def _begin_lost_again(desk: Desk, now: int) -> list[Outcome]:
 
 
 def _begin_again(desk: Desk, begun: Sequence[tuple[str, SagaRequest]], now: int) -> list[Outcome]:
-    """Each in its own transaction; one that fails is reported."""
+    """Begin each of them again in its own transaction; one that fails is reported."""
     outcomes = []
     for operation, request in begun:
         try:

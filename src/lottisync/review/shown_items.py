@@ -69,6 +69,6 @@ def remembered(reader: Reader, item_ids: Iterable[str]) -> dict[str, str]:
 
 
 def forget(tx: Merge, item_ids: Iterable[str]) -> None:
-    """Of items whose set is removed."""
+    """Forget the digests of items whose set is removed."""
     for ident in item_ids:
         tx.execute("delete from item_shown where item_id = ?", (ident,))

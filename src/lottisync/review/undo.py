@@ -1,9 +1,8 @@
-"""Taking an effect back, and letting it stand (docs/specs/10-review.md, REV-56 to REV-59).
+"""Taking an effect back, and keeping it (docs/specs/10-review.md, REV-56 to REV-59).
 
-An effect is undone register by register, and only where *every* write that the register holds is the
-effect's own, that is: also a write of the receipt. It is not enough that the winner is: behind it
-may stand a sibling that somebody typed on another device, and writing over both would erase it. What
-holds anything else is shown and left alone.
+An effect is undone register by register, and only where *every* write that the register holds is the effect's own, that
+is: also a write of the receipt. It is not enough that the winner is the effect's: there may be a sibling that somebody
+typed on another device, and an undo would erase it. A register that holds any other write is shown and left alone.
 
 Two devices may have confirmed apart, with different arguments, and one may have undone already: all
 of these are writes of one operation, and none of them is anybody's typing. An undo leaves a receipt of
@@ -51,15 +50,15 @@ class Restoration(NamedTuple):
 
 
 class ContestedValues(NamedTuple):
-    """What stands against each other in a contested item, by register: what its effect holds, and what was there
-    before. Both are empty if the effect is not here."""
+    """The two sides of a contested item, by register: the value of its effect, and the value before. Both are empty if
+    the effect is not here."""
 
     kept: dict[str, Any]
     before: dict[str, Any]
 
 
 def choice(reader: Reader, effect: Effect) -> ContestedValues:
-    """The values that `keep` and `undo` stand for."""
+    """The values that `keep` and `undo` would leave."""
     entity = holder(reader, effect)
     if entity is None:
         return ContestedValues({}, {})
@@ -203,7 +202,7 @@ def _args(receipt: Any) -> dict[str, Any]:
 
 
 def _values(effect: Effect, args: dict[str, Any]) -> dict[str, Any]:
-    """Register -> the value that the effect wrote with these arguments; for a creation, what makes it this thing."""
+    """Register -> the value that the effect wrote with these arguments; for a creation, those of `Action.made_as`."""
     action = effect.worded(args)
     if action is None:
         return {}

@@ -47,7 +47,7 @@ the items on which it was, and the time (ms)."""
 
 
 def unnoted(verb: str, items: Sequence[str], now: int) -> None:
-    """For verdicts that are not noted as acts."""
+    """Notes nothing: for verdicts that are not noted as acts."""
 
 
 _DONE = ("applied", "no-op", "rejected", "deferred", "undone")

@@ -83,7 +83,7 @@ class Dropped(msgspec.Struct, frozen=True):
 class Stall(msgspec.Struct, frozen=True):
     """The first `events` events of an answer, then silence until the client goes away or the server closes.
 
-    With 0 events not even the response's head is sent.
+    With 0 events not even the status and the headers of the response are sent.
     """
 
     answer: Say = Say()

@@ -91,7 +91,7 @@ class Batches(Rows):
         return hashes
 
     def _edits(self, incoming: Plain, present: Mapping[str, Row]) -> dict[int, Edit]:
-        """By index, what may go the way of `_edit_all`: usual edits of rows that are sound, and no links."""
+        """By index, the edits that `_edit_all` may take: usual ones, of rows that are sound and no links."""
         if any(clock.get(self._host, 0) > self._counter for clock in incoming.clocks):
             return {}
         found = edit.received(incoming, {row.version.id: row.version for row in self._editable(present.values())})
@@ -164,7 +164,7 @@ class Batches(Rows):
         self._connection.executemany(statement, rows[whole:]).fetchall()
 
     def _owners(self, new: NewRows) -> tuple[list[str], list[str | None]]:
-        """The first two columns: as `columns.own_columns` has them for a single entity."""
+        """The first two columns of each entity, as `columns.own_columns` gives them for one."""
         described = {name: self.schema.types[name] for name in set(new.columns.types)}
         owners = _named(new, {name: kind.owner or "" for name, kind in described.items()})
         subtypes = _named(new, {name: kind.subtype or "" for name, kind in described.items()})
@@ -177,7 +177,7 @@ class Batches(Rows):
         )
 
     def _reach(self, clocks: Iterable[Mapping[Host, int]]) -> dict[Host, int]:
-        """What these clocks name is here now; the numbers of their hosts."""
+        """Note that what these clocks name is here now; gives the numbers of their hosts."""
         numbers = {}
         for host, counter in vector_clock.reach(clocks).items():
             numbers[host] = self.host_number(host)
@@ -230,6 +230,7 @@ def _made_at(new: NewRows) -> list[str]:
 
 
 def _instants(millis: Sequence[int]) -> Iterable[str]:
-    """Most of a batch was written in one transaction, at one time."""
+    """The readings as instants. They are computed once for each time: most of a batch was written in one transaction,
+    at one time."""
     written = {one: iso(one) for one in set(millis)}
     return map(written.__getitem__, millis)

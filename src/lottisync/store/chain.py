@@ -110,7 +110,7 @@ def value_at(reader: Reader, host: str, counter: int) -> bytes | None:
 
 
 def value_in(reader: Reader, host: str, log: HostLog, counter: int) -> bytes | None:
-    """The same of a log that is at hand."""
+    """`value_at` for a log that was read already."""
     if not log.end.first - 1 <= counter <= log.end.end:
         return None
     if counter == log.end.end:

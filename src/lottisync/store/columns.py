@@ -50,7 +50,7 @@ def fits(schema: StoreSchema, entity: Entity) -> bool:
 
 
 def columns_between(reader: Reader, after: int, last: int) -> dict[int, DerivedColumns]:
-    """What stands in the rows with numbers behind `after` and up to `last`."""
+    """The columns of the rows with numbers behind `after` and up to `last`."""
     found = {}
     for table in tables.names(reader.schema):
         columns = (*own_column_names(reader.schema, table), "created_at", "updated_at", "deleted_at")
@@ -68,7 +68,7 @@ def own_column_names(schema: StoreSchema, table: str) -> tuple[str, str]:
 
 
 def lasting_columns(described: EntityType | None, entity: Entity) -> tuple[str | None, str | None, str]:
-    """Those that few writes change: a type's own two, and when the entity was made."""
+    """The columns that few writes change: a type's own two, and when the entity was made."""
     value = entity.registers.decoded.get
     created = value(CREATED_AT)
     return (
@@ -83,9 +83,9 @@ def lasting_columns_are_kept(
     after: Mapping[str, msgspec.Raw],
     begins_alike: Callable[[], bool],
 ) -> bool:
-    """Whether those are as they were, of an entity with these values before and after a write. Without a text that says
-    when it was made, that is when the first of its winning writes was made: `begins_alike` says whether this is at the
-    same time."""
+    """Whether those columns are unchanged, for an entity with these values before and after a write. Without a text
+    that says when it was made, that is when the first of its winning writes was made: `begins_alike` says whether this
+    is at the same time."""
     sources = {CREATED_AT}
     if described is not None:
         sources.update(filter(None, (FROM_ID, TO_ID) if described.link else (described.owner, described.subtype)))

@@ -163,7 +163,7 @@ def _group(reader: Reader, type_name: str, path: str) -> tuple[str, ...]:
 
 
 def _written_with(reader: Reader, entity: Entity, path: str, chosen: Candidate) -> dict[str, bytes]:
-    """What the write of a chosen value has set, of the group that its field belongs to."""
+    """The fields of the value's group that the write of the chosen value has set."""
     return {
         field: held.value
         for field in _group(reader, entity.type, path)

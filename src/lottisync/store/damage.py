@@ -94,7 +94,7 @@ def under_indexed_clock(reader: Reader, n: int, made: Version, stored_hash: byte
 
 
 def sorted_out(reader: Reader, type_name: str, *, subtype: str | None = None) -> tuple[list[Entity], list[Unread]]:
-    """As `by_type`, with the rows that cannot be read: for records of which none may count as absent."""
+    """What `by_type` gives, and the rows that cannot be read: for records of which none may count as absent."""
     entities, _ = tables.names(reader.schema)
     rows = reader.local(
         f"""select cast(coalesce(subtype, '') as blob), {tables.RAW_COLUMNS} from {entities}

@@ -28,8 +28,8 @@ CACHE_KIB = 32 * 1024
 """Pages kept in memory, at most. With SQLite's 2 MB a first round of 100,000 entities takes half as long again, for
 every index is read back from the file again and again; beyond 32 MB nothing is gained."""
 PAGE_BYTES = 8 * 1024
-"""Of a file that is made. Of SQLite's 4 KB a sixth stays empty, for rows have 700 bytes; a commit of one row takes some
-ten microseconds more for it."""
+"""For a file that is made. With SQLite's 4 KB a sixth stays empty, because rows have 700 bytes; a commit of one row
+takes some ten microseconds more for it."""
 ROOM_BYTES = 64 * 1024
 """What must be free on the disk to open a file as usual: programs share its index in a file of 32 KB beside it."""
 FULL_DISK_BUSY_MILLIS = 1_000
@@ -109,7 +109,7 @@ def bound_cache(connection: apsw.Connection, kib: int = CACHE_KIB) -> None:
 
 
 class sqlite_errors_as_problems:  # noqa: N801 - reads like the function that it would be if that were not three times as slow
-    """Within it, say what SQLite finds wrong with a file in words that a person can act on."""
+    """A context in which an error of SQLite about a file becomes a `Problem`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -129,7 +129,7 @@ class sqlite_errors_as_problems:  # noqa: N801 - reads like the function that it
 
 
 def _problem(error: apsw.Error, path: Path) -> Problem | None:
-    """None for what is a fault of this program."""
+    """What a person can do about an error of SQLite; None for a fault of this program."""
     match error:
         case apsw.FullError():
             return Problem("disk-full", "the disk is full: nothing was written to {path}", path=path)

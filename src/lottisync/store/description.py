@@ -281,7 +281,7 @@ def _rename_owner(connection: apsw.Connection, file: Path, given: StoreSchema) -
 
 
 def _make_indexes(connection: apsw.Connection, given: StoreSchema) -> None:
-    """Those of the schema, and no other; the local tables bring theirs."""
+    """Make the indexes of the schema, and no others; the local tables bring theirs."""
     entities, _ = tables.names(given)
     lasting = tuple(f"idx_{entities}_{ending}" for ending in tables.LASTING_INDEXES)
     held: list[Any] = connection.execute(

@@ -20,7 +20,7 @@ TOGETHER = 4096
 _OWN: set[Path] = set()
 """The bells that this process listens to."""
 UNHURRIED_SECONDS = 10.0
-"""The same for a listener whose work can wait: each look of an idle daemon costs time of the processor."""
+"""The fallback for a listener whose work can wait: each look of an idle daemon costs time of the processor."""
 
 
 def ring(bells: Path) -> None:

@@ -158,7 +158,7 @@ class Fingerprints:
     # -- what lies in the rows
 
     def _weighed(self) -> Iterator[tuple[int, str, int | None]]:
-        """Every row and kept version: its number, its id, and what it adds; None for what counts for nothing."""
+        """For every row and kept version: its number, its id, and what it adds; None if it counts for nothing."""
         last = -1
         while rows := self._reader.local(
             f"""select n, {tables.RAW_COLUMNS}, hash, clean_tombstone from rows
@@ -196,7 +196,7 @@ class Fingerprints:
         return any(vector_clock.covers(kept.clock, clock) for kept in held)
 
     def _below(self, prefix: bytes) -> Iterator[tuple[str, bytes]]:
-        """The id and the content's hash of what counts below a node."""
+        """The id and the hash of the content for each entity below a node that counts."""
         first, end = self._buckets(prefix[: self._upper])
         for n in self._numbers[self._starts[first] : self._starts[end]]:
             found = self._version(n)
@@ -249,7 +249,7 @@ def _is_clean(row: Version) -> bool:
 
 
 def _position(prefix: bytes) -> int:
-    """Where a node stands among those of its level."""
+    """The position of a node among those of its level."""
     at = 0
     for digit in prefix:
         at = at * FAN + digit

@@ -71,9 +71,9 @@ def note(tx: Merge, device: str, knowledge: Clock, *, direct: bool) -> None:
     """Note what a device knows. What it says itself replaces what was noted, for it may have been restored from a
     backup; what a third says of it is older or newer, and only adds (FORGET-1, FORGET-223). Rings no bell.
 
-    Only of hosts of which anything is here: nothing else says what is lacking or may be forgotten, and a peer that
-    invents hosts would have every device store them, and pass them on. That the device has the store is noted even if
-    nothing else is (FORGET-110)."""
+    It is noted only for hosts that have written something that is here. The rest does not help to say what is lacking
+    or may be forgotten, and a peer that invents hosts could make every device store them and pass them on. That the
+    device has the store is noted even if nothing else is (FORGET-110)."""
     numbers = {
         host: number for number, host in tx.local("select n, host from hosts where n in (select host from chain)")
     }
@@ -89,8 +89,8 @@ def note(tx: Merge, device: str, knowledge: Clock, *, direct: bool) -> None:
 
 
 def waited_for(name: str, stores: Mapping[str, Store], active: Iterable[str]) -> set[str]:
-    """Of the active devices those that a purge of this store waits for: all but those that were heard of in another
-    store and never in this one (FORGET-11)."""
+    """The active devices that a purge of this store waits for: all but those that were heard of in another store and
+    never in this one (FORGET-11)."""
     heard_of = {}
     for each, store in stores.items():
         with store.reading() as reader:
@@ -151,8 +151,8 @@ def holding_back(reader: Reader, active: Iterable[str], min_age: int, now: int) 
 
 
 def _tombstones(reader: Reader, until: int) -> list[_Tombstone]:
-    """Marked as clean, last written at `until` or before, and with nothing in quarantine that says otherwise. One
-    whose id or clock cannot be read is left out: it stays, and holds up no other (FORGET-12)."""
+    """The tombstones that are marked as clean, were last written at `until` or before, and have no version in
+    quarantine. One whose id or clock cannot be read is left out: it stays, and holds up no other (FORGET-12)."""
     found = []
     for table in tables.names(reader.schema):
         for entity_id, clock in reader.local(
@@ -227,7 +227,7 @@ def reconcile(tx: Merge, held: KeySet, knowledge: Clock, forgotten: Clock) -> tu
             continue
         if readable := row.is_sound:
             clock: Clock = version.open_stored(row.version).clock
-        else:  # what it has seen stands in the index, too
+        else:  # the index has what it has seen, too
             clock = damage.indexed_clock(tx, row.n)
         if vector_clock.covers(knowledge, clock):
             _erase(tx, entity_id)
@@ -243,7 +243,7 @@ def reconcile(tx: Merge, held: KeySet, knowledge: Clock, forgotten: Clock) -> tu
 
 
 def revive(tx: Merge, entity_id: str, forgotten: Clock) -> None:
-    """Write an entity again, over everything that may have been forgotten (FORGET-9)."""
+    """Write an entity again, with a clock that covers everything that may have been forgotten (FORGET-9)."""
     tx.revive(entity_id, forgotten)
 
 
@@ -257,8 +257,8 @@ def complete(tx: Merge, knowledge: Clock, forgotten: Clock) -> None:
 
 
 def _stored_ids(reader: Reader) -> Iterator[str]:
-    """The ids under which entities were stored. Of a row of which only the id is damaged, that is not the one that it
-    has now."""
+    """The ids under which entities were stored. If only the id of a row is damaged, the row now has another id than
+    that."""
     last = -1
     while rows := reader.local(
         f"select n, {tables.RAW_COLUMNS}, hash, clean_tombstone from rows where n > ? order by n limit ?",
@@ -275,7 +275,7 @@ def _stored_ids(reader: Reader) -> Iterator[str]:
 
 
 def _row_ids(reader: Reader) -> Iterator[str]:
-    """The ids of the rows. A row without one, for the disk has damaged it, stays as it is."""
+    """The ids of the rows. A row whose id the disk has damaged stays as it is."""
     last = -1
     while rows := reader.local("select n, cast(id as blob) from rows where n > ? order by n limit ?", (last, STRIDE)):
         last = rows[-1][0]

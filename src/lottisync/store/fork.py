@@ -43,9 +43,9 @@ class Division:
         return dot.host
 
     def clock(self, clock: Clock, *, cut: bool = False) -> dict[Host, int]:
-        """A clock under the new names: a component for every stretch that it has begun, as far as it goes. With `cut`
-        (for what another device has said of the old name) only what all branches share: which one it meant is not
-        known."""
+        """A clock under the new names. It gets a component for every stretch that it reaches into. With `cut` (for what
+        another device has said of the old name) it gets only what all branches share, because it is not known which
+        branch was meant."""
         renamed: dict[Host, int] = {}
         for host, counter in clock.items():
             if host not in self.stretches:
@@ -68,8 +68,8 @@ class Division:
         return Write(held.stamp._replace(host=self.host(held.stamp.dot)), value)
 
     def _deletion(self, held: Write, clock: Clock) -> bytes:
-        """What a deletion had seen is a clock, too. It saw nothing beyond its entity's clock; one that says so
-        is held to it, or what it means would depend on the order in which nodes became known."""
+        """What a deletion had seen is a clock, too. It saw nothing beyond its entity's clock. If it says more, that is
+        cut, because otherwise its meaning would depend on the order in which nodes became known."""
         if as_deletion(held) is None:
             return held.value
         decoded = canonical.decode(held.value)
@@ -77,7 +77,7 @@ class Division:
         return canonical.encode({**decoded, "seen": self.clock(held_to)})
 
     def version(self, made: Version) -> Version:
-        """A version under the new names; of one that cannot be read, its clock alone."""
+        """A version under the new names. If it cannot be read, only its clock gets new names."""
         try:
             return version.close(self.entity(version.open_foreign(made)))
         except BadVersion:
@@ -190,8 +190,8 @@ def _touched(tx: Merge, division: Division) -> dict[int, bytes]:
 
 
 def _rename_damaged(tx: Merge, division: Division, n: int) -> None:
-    """A row that is damaged stays as it is: under other names it would pass as sound. What the index says of its clock
-    is renamed, for by that it is mended (STORE-957)."""
+    """Rename only the index entries of a damaged row: they are used to mend it (STORE-957). The row stays as it is,
+    because under other names it would seem sound."""
     clock = division.clock(damage.indexed_clock(tx, n))
     tx.execute("delete from components where n = ?", (n,))
     tx.index(n, clock)
@@ -224,7 +224,7 @@ def _move_values(tx: Merge, host: Host, branch: int, stretch: Stretch) -> None:
 
 
 def _rename_vectors(tx: Merge, division: Division, host: Host) -> None:
-    """Our own knowledge, what was forgotten, and what others said they know."""
+    """Rename our own knowledge, what was forgotten, and what others said they know."""
     number = tx.host_number(host)
     for (known,) in tx.local("select known from hosts where n = ?", (number,)):
         tx.execute("update hosts set known = 0 where n = ?", (number,))
@@ -252,7 +252,8 @@ def mint_if_behind(tx: Merge, host_end: int) -> bool:
 
 
 def settle(tx: Merge, file_identity: str) -> None:
-    """Before anything is written: if it was last written as another file, this one is a copy (COPY-7)."""
+    """Called before anything is written: if the store was last written as another file, this file is a copy
+    (COPY-7)."""
     recorded = tx.local("select file_identity from state")[0][0]
     if recorded and recorded != file_identity:
         tx.rolled_back()

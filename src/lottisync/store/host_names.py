@@ -1,8 +1,8 @@
 """The names of hosts that the disk has damaged (docs/specs/05-store.md, STORE-82).
 
 Every table names a host by its number, and the table `hosts` alone says which host that is. With one name damaged, no
-row of that host can be sent, and if it is the own one, nothing can be written. But a name stands in every clock with
-a write of its host, too. So it is found again there, by the rows that the index lists under the number.
+row of that host can be sent, and if it is the own one, nothing can be written. But a name is also in every clock with a
+write of its host. So it is found again there, by the rows that the index lists under the number.
 
 The table `state` says which of the hosts is the store's own. If it names none of them, the own host is known by its
 chain, which ends at the store's counter, and by what `hosts` says to be known of it: nothing, for that is in `state`.
@@ -102,7 +102,7 @@ def _parents(connection: apsw.Connection, n: int, first: int) -> list[str]:
 
 
 def _named(connection: apsw.Connection, n: int) -> set[str]:
-    """The hosts whose counter in a clock is the one that the index lists there under the number `n`."""
+    """The hosts that have, in a clock, the counter that the index gives for the number `n` and that row."""
     rows: list[Any] = connection.execute(
         f"""select cast(r.clock as blob), c.counter from components c join rows r on r.n = c.n
             where c.host = ? order by c.counter limit {WITNESSES}""",

@@ -24,7 +24,8 @@ _WALL: ContextVar[tzinfo | None] = ContextVar("wall", default=None)
 
 @contextmanager
 def by_the_clock_of(zone: tzinfo | None) -> Iterator[None]:
-    """Within it, times are said and read by the clock of that zone: a reader may be in another than this machine."""
+    """A context in which times are said and read by the clock of that zone, because a reader may be in another zone
+    than this machine."""
     before = _WALL.set(zone)
     try:
         yield
@@ -40,7 +41,7 @@ def iso(millis: int) -> str:
 
 @lru_cache(maxsize=256)
 def _to_the_second(seconds: int) -> str:
-    """Writes of a batch share few of them."""
+    """The instant of a second, kept, because the writes of a batch share few seconds."""
     return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
@@ -57,7 +58,8 @@ def millis(text: str) -> int:
 
 
 def millis_or_none(text: str | None) -> int | None:
-    """As `millis`; None without a text, and for one that any program may have written and that is not an instant."""
+    """What `millis` gives; None without a text, or for a text that is not an instant, as any program may have written
+    it."""
     try:
         return millis(text) if text else None
     except ValueError:
@@ -89,7 +91,7 @@ def holds_instant(register: str) -> bool:
 
 
 def to_the_minute(instant: str) -> str:
-    """An instant as the clock on the reader's wall shows it: `2026-03-01 14:00`; any other text as it stands."""
+    """An instant as the clock on the reader's wall shows it: `2026-03-01 14:00`; any other text stays as it is."""
     try:
         return f"{there(millis(instant)):%Y-%m-%d %H:%M}"
     except ValueError:

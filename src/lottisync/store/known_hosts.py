@@ -27,7 +27,7 @@ from lottisync.entities import canonical
 from lottisync.problem import Fault
 
 MODULUS = 2**256
-"""The marks, and the heads, are added modulo this."""
+"""The marks, and the host hashes, are added modulo this."""
 MAX_STEPS = 64
 """Readings back of which it is known what changed."""
 COLUMNS = """reach integer not null default 0, log_end integer not null default 0, value blob not null default x'',
@@ -76,7 +76,7 @@ def mark(host: str, numbers: Numbers) -> bytes:
     return sha256(canonical.encode_normal([host, *numbers[:3], numbers.value.hex()]))
 
 
-def head(host: str, known: int, last: int, value: bytes) -> int:
+def host_hash(host: str, known: int, last: int, value: bytes) -> int:
     """What one host of which anything is here adds to the hash over all that a store knows (07-sync.md, section 6):
     `last` is the last counter that is here, and `value` the chain's value there."""
     return int.from_bytes(sha256(canonical.encode_normal([host, known, last, value.hex()])), "big")
@@ -104,9 +104,10 @@ class ReadPoint(NamedTuple):
 
 
 class KnownHosts(msgspec.Struct, frozen=True):
-    """All of it at one moment, of all hosts but the own one, whose row is of no account. `known` is in the order of the
-    hosts, and has an entry for the own one. `ends` and `beyond` leave out what is 0; `beyond` is the reach of those of
-    which something may be here that lies beyond the knowledge. `heads` is the sum that 07-sync.md, section 6, needs."""
+    """The numbers of all hosts at one moment, without the own host, whose row does not count. `known` is in the order
+    of the hosts, and has an entry for the own one. `ends` and `beyond` leave out what is 0; `beyond` is the reach of
+    those of which something may be here that lies beyond the knowledge. `host_hashes` is their sum, which 07-sync.md,
+    section 6, needs."""
 
     own: Host
     read_at: ReadPoint
@@ -115,19 +116,19 @@ class KnownHosts(msgspec.Struct, frozen=True):
     ends: dict[Host, int]
     beyond: dict[Host, int]
     marks: int
-    heads: int
+    host_hashes: int
     steps: tuple[tuple[int, tuple[Host, ...]], ...]
 
     def knowledge(self, counter: int) -> dict[Host, int]:
-        """With that of the own host, which has made so many writes; in order."""
+        """The knowledge with that of the own host, which has made that many writes; in order."""
         knowledge = self.known | {self.own: counter}
         if not counter:
             del knowledge[self.own]
         return knowledge
 
-    def head(self, host: Host) -> int:
-        """What it adds to `heads`."""
-        return _head(host, self.rows.get(host, NOTHING))
+    def host_hash(self, host: Host) -> int:
+        """What a host adds to `host_hashes`."""
+        return _host_hash(host, self.rows.get(host, NOTHING))
 
     def changed_since(self, since: ReadPoint | None) -> set[Host] | None:
         """The hosts whose numbers may differ from those at that point; None where that is not known."""
@@ -139,14 +140,14 @@ class KnownHosts(msgspec.Struct, frozen=True):
 
 
 class Latest(msgspec.Struct):
-    """What was read last of a file. Several threads may put in what they have read: each of it is right at its moment,
-    and what comes of it is checked."""
+    """What was read last of a file. Several threads may put in what they have read: each was right at its moment, and
+    `read` checks it."""
 
     hosts: KnownHosts | None = None
 
 
 def read(connection: apsw.Connection, latest: KnownHosts | None, own: Host, moment: int, marks: bytes) -> KnownHosts:
-    """The hosts at the moment that the store's state names, of what was read of the same file before."""
+    """The hosts at the moment that the store's state names. What `latest` has is not read again if the marks add up."""
     expected = int.from_bytes(marks, "big")
     if latest is not None and latest.own == own:
         if (latest.read_at.moment, latest.marks) == (moment, expected):
@@ -178,13 +179,13 @@ def _of(own: Host, rows: Iterable[tuple[Host, Numbers]], moment: int) -> KnownHo
 
 def _advanced(before: KnownHosts, rows: Iterable[tuple[Host, Numbers]], moment: int) -> KnownHosts:
     changed = dict(rows)
-    marks, heads = before.marks, before.heads
+    marks, host_hashes = before.marks, before.host_hashes
     known, ends, beyond = dict(before.known), dict(before.ends), dict(before.beyond)
     for host, numbers in changed.items():
         old = before.rows.get(host, NOTHING)
         marks += int.from_bytes(mark(host, numbers), "big") - int.from_bytes(mark(host, old), "big")
         if host != before.own:
-            heads += _head(host, numbers) - _head(host, old)
+            host_hashes += _host_hash(host, numbers) - _host_hash(host, old)
             _put(known, host, numbers.known)
             _put(ends, host, numbers.log_end)
             _put(beyond, host, numbers.reach)
@@ -198,13 +199,13 @@ def _advanced(before: KnownHosts, rows: Iterable[tuple[Host, Numbers]], moment: 
         ends,
         beyond,
         marks % MODULUS,
-        heads % MODULUS,
+        host_hashes % MODULUS,
         (*before.steps[-MAX_STEPS:], (moment, tuple(changed))),
     )
 
 
-def _head(host: Host, numbers: Numbers) -> int:
-    return head(host, numbers.known, numbers.known, numbers.value) if numbers.known else 0
+def _host_hash(host: Host, numbers: Numbers) -> int:
+    return host_hash(host, numbers.known, numbers.known, numbers.value) if numbers.known else 0
 
 
 def _put(clock: dict[Host, int], host: Host, counter: int) -> None:

@@ -22,7 +22,7 @@ class Lock:
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
 
     def take(self) -> bool:
-        """Try once; False if another one holds it."""
+        """Try once; False if another program or task holds it."""
         return _locked(self._descriptor, fcntl.LOCK_EX)
 
     def __enter__(self) -> Self:

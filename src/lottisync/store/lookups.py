@@ -160,9 +160,9 @@ def held_beyond(reader: Reader) -> list[tuple[Host, int, str]]:
 
 
 def held_of(reader: Reader, known: Clock) -> list[tuple[Host, int, str]]:
-    """The dots beyond what is known of these hosts, but for those of a row that is gone or whose id is damaged: it is
-    lacking, and is sent again. `cross join` makes SQLite look at the hosts first, so that only what lies beyond is read
-    of the index."""
+    """The dots beyond what is known of these hosts, but for those of a row that is gone or whose id is damaged: what
+    that row held is lacking, and is sent again. `cross join` makes SQLite look at the hosts first, so that only what
+    lies beyond is read of the index."""
     if not known:
         return []
     entities, links = tables.names(reader.schema)

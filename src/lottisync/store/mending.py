@@ -114,7 +114,7 @@ def _united(a: Entity, b: Entity) -> Entity:
 
 
 def _settled(a: Entity, b: Entity) -> Entity:
-    """`a`, where it and `b` give one name to two contents with the greater of them."""
+    """`a`, in which each name that has another content in `b` has the greater of the two contents."""
     registers = {}
     for p, writes in a.registers.items():
         theirs = {held.stamp.dot: held for held in b.registers.get(p, ())}
@@ -123,7 +123,7 @@ def _settled(a: Entity, b: Entity) -> Entity:
 
 
 def _greater(a: Write, b: Write | None) -> Write:
-    """Of two contents of one name the one with the greater value: any rule does that both sides follow."""
+    """The content with the greater value, of two that have one name. Any rule would do, if both sides follow it."""
     return a if b is None else max(a, b, key=lambda held: (held.value, held.stamp))
 
 
@@ -148,8 +148,8 @@ def repair(tx: Merge, same_there: Container[str] = (), *, ids: Iterable[str] | N
 
 
 def name_again(tx: Merge, numbers: Iterable[int], others: Iterable[str] = ()) -> list[str]:
-    """Of the rows with these numbers, put those right of which nothing but the id is damaged (MEND-881). What such a
-    row holds is joined with what is here under its own id: a peer may have supplied that before. Gives these ids."""
+    """Put those of the rows with these numbers right whose id alone is damaged (MEND-881). What such a row holds is
+    joined with what is here under the right id: a peer may have sent that before. Gives the right ids."""
     tried, named = sorted(others), []
     for n in numbers:
         found = damage.row_at(tx, n)
@@ -230,8 +230,8 @@ def _content(tx: Merge, row: Row, same_there: Container[str]) -> Entity | None:
 
 
 def _within(written: Clock, entity: Entity | None) -> Entity | None:
-    """The entity without what its clock claims to have seen of writes that no chain here knows; None if it
-    holds one of those."""
+    """The entity, with a clock that claims no writes that are in no chain here; None if the entity holds such a
+    write."""
     if entity is None or vector_clock.covers(written, entity.clock):
         return entity
     seen = {host: min(counter, written[host]) for host, counter in entity.clock.items() if written.get(host)}
@@ -247,7 +247,7 @@ class _Stored(NamedTuple):
     columns: DerivedColumns
 
     def agrees_with(self, schema: StoreSchema, entity: Entity) -> bool:
-        """Whether it is kept as what its content is."""
+        """Whether what is stored beside a row fits its content."""
         kept = self.row.hash == self.row.version.hash() and self.row.version.read_clock() == entity.clock
         return kept and fits(schema, entity) and self.shows(schema, entity)
 
@@ -264,7 +264,7 @@ _STORED = f"select n, {tables.RAW_COLUMNS}, hash, clean_tombstone, conflicted fr
 
 
 def _every(reader: Reader) -> Iterator[_Stored]:
-    """All rows, also while they are replaced."""
+    """All rows. The caller may replace rows while it goes through them."""
     last = -1
     while rows := _after(reader, last):
         last = rows[-1].row.n
@@ -289,8 +289,8 @@ def _stored(reader: Reader, rows: list[tuple[Any, ...]]) -> list[_Stored]:
 
 
 def _index_again(tx: Merge) -> None:
-    """Every component of every clock that can be read, and no other. Of a damaged row the index itself is the better
-    witness."""
+    """Every component of every clock that can be read, and no other. The entries of a damaged row stay, because the
+    index is more likely right than the row."""
     witnessed = _witnessed(tx)
     tx.execute("delete from components")
     last = -1

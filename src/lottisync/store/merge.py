@@ -286,7 +286,7 @@ class Merge(Batches):
             self.replace(after, dots=dots)
 
     def let_go(self, kept: QuarantinedVersion) -> None:
-        """Take a version out of quarantine; the row that it stood for counts again."""
+        """Take a version out of quarantine; the row in whose place it counted counts again."""
         row = self._row(kept.version.id)
         before = self._weight(row) if row else 0
         self._release(kept)

@@ -19,12 +19,12 @@ Step = Callable[[apsw.Connection], None]
 
 
 def _with_a_description(connection: apsw.Connection) -> None:
-    """An empty one: the program that opens the file with its schema writes it."""
+    """Add an empty description: the program that opens the file with its schema writes it."""
     connection.execute(tables.SCHEMA).fetchall()
 
 
 def _with_plain_names(connection: apsw.Connection) -> None:
-    """The same tables, under the names of the specification."""
+    """Give the tables the names of the specification."""
     connection.execute(
         """alter table told rename to acknowledged;
         alter table copies rename column told to shown;
@@ -34,7 +34,7 @@ def _with_plain_names(connection: apsw.Connection) -> None:
 
 
 def _with_numbers_of_hosts(connection: apsw.Connection) -> None:
-    """What is kept of each host beside its name."""
+    """Add the numbers that are kept for each host."""
     for table, columns in (("hosts", known_hosts.COLUMNS), ("state", known_hosts.STATE_COLUMNS)):
         for column in columns.split(","):
             connection.execute(f"alter table {table} add column {column}").fetchall()

@@ -79,7 +79,7 @@ def read_notices(reader: Reader) -> list[Notice]:
 
 
 def _kept(logs: dict[Host, chain.HostLog], host: str, counter: int) -> int:
-    """How many writes stand behind one: in its own log, and in all branches from there."""
+    """How many writes there are behind a notice: in the log of its host, and in all branches from there."""
     behind = max(0, logs[Host(host)].end.end - counter) if host in logs else 0
     return behind + sum(
         _kept(logs, branch, log.end.first - 1)
@@ -89,7 +89,7 @@ def _kept(logs: dict[Host, chain.HostLog], host: str, counter: int) -> int:
 
 
 def mark_shown(reader: Reader, execute: chain.Execute) -> None:
-    """The person has been shown all that `read_notices` says now."""
+    """Note that the person was shown all that `read_notices` says now."""
     for notice in read_notices(reader):
         execute(
             "update copies set shown = ? where host = ? and counter = ?", (notice.kept, notice.host, notice.counter)

@@ -115,7 +115,7 @@ def _with_parent(tx: Merge, log: chain.HostLog, part: ChainPart) -> chain.HostLo
 
 
 def _begins_badly(tx: Merge, part: ChainPart, known: frozenset[bytes]) -> bytes | None:
-    """The node that stands in the way of a log that is new here; None if none does."""
+    """The node because of which a log that is new here cannot begin as the part says; None if there is none."""
     if not part.parent:
         if part.first != 1:
             raise Gap(

@@ -21,7 +21,7 @@ TABLE = """create table quarantine (n integer primary key, id text not null, typ
     create index idx_quarantine on quarantine(id);"""
 VERSION_COLUMNS = "id, type, clock, stamps, document"
 RAW_COLUMNS = "cast(id as blob), cast(type as blob), clock, stamps, document"
-"""The same as bytes, for `tables.raw_version`."""
+"""The columns of a version as bytes, for `tables.raw_version`."""
 MAX_REASON, MAX_WORDS = 300, 1200
 """Characters of a reason: as English text, and as words that keep their values. One whose words are more than that is
 kept as text, and cut off."""
@@ -63,7 +63,7 @@ class Quarantine:
         return [] if self.empty else read(self._connection, "where id = ?", (entity_id,))
 
     def stands_for(self, row: Version) -> bool:
-        """Whether something kept has seen all that a row has, and counts in its place."""
+        """Whether a kept version has seen all that a row has, and counts in its place."""
         kept = self.of(row.id)
         return bool(kept) and any(vector_clock.covers(k.clock, clock_or_none(row)) for k in kept)
 

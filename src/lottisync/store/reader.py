@@ -50,8 +50,8 @@ class Row(NamedTuple):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """What an entity shows now: the flat document of its winning values (canonical JSON), without the writes
-    behind them. To look into one that the disk has damaged raises `Damaged`."""
+    """What an entity shows now: the flat document of its winning values (canonical JSON), without the writes behind
+    them. Reading a document that the disk has damaged raises `Damaged`."""
 
     id: str
     type: str
@@ -74,7 +74,8 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class Change(NamedTuple):
-    """One entry of the change feed: the entity changed, here or on another device. This is its position in it."""
+    """One entry of the change feed: the entity changed, here or on another device. `position` is its place in the
+    feed."""
 
     feed: int
     id: str
@@ -83,7 +84,7 @@ class Change(NamedTuple):
 
 
 class ChangeToken(NamedTuple):
-    """A change token of a store: after every change of its content, by any program, it is another one."""
+    """A change token of a store: it differs after every change of the content, by any program."""
 
     host: Host
     counter: int
@@ -95,9 +96,10 @@ class ChangeToken(NamedTuple):
 
 
 class FileMoment(NamedTuple):
-    """Of one connection to a file: after everything that is written to the file it is another one. `version` says so of
-    what other connections and programs write, `changes` of the statements of this one, and `token` of a copy that was
-    put back through this one, which SQLite counts as neither."""
+    """What a file held when one connection looked: two moments are equal only if nothing was written to the file
+    between them. `version` changes with what other connections and programs write, `changes` with the statements of
+    this connection, and `token` with a copy that was put back through this connection, which SQLite counts as
+    neither."""
 
     version: int
     changes: int
@@ -258,10 +260,9 @@ class Reader:
         subtype: str | None = None,
         or_unset: Container[str] = (),
     ) -> list[Document]:
-        """What the live entities show that are of a type, of an owner, of a subtype, or all of these; oldest first.
-        `or_unset` has `owner` or `subtype` if those are wanted as well of which the index knows none. An entity that
-        owns itself is among them. Rows whose id or type is not text any more are left out. The scrub and `check` name
-        them (STORE-70)."""
+        """What live entities show, oldest first: those of a type, an owner or a subtype, or of any two or all of these.
+        With `owner` or `subtype` in `or_unset`, those that have none are among them; one without an owner owns itself.
+        Rows whose id or type is not text any more are left out. The scrub and `check` name them (STORE-70)."""
         return self.documents_beside_damage(type_name, owner=owner, subtype=subtype, or_unset=or_unset)[0]
 
     def documents_beside_damage(
@@ -333,8 +334,8 @@ class Reader:
     # -- what changed, and what is this store's own
 
     def changes(self, after: int, limit: int) -> list[Change]:
-        """What changed here behind position `after` of the feed, in order. An entity that changed several times
-        stands at the last of its positions."""
+        """What changed here behind position `after` of the feed, in order. An entity that changed several times is
+        given at the last of its positions."""
         found = []
         for table in (self._entities, self._links):
             found += self._rows(
@@ -353,7 +354,7 @@ class Reader:
         return int(rows[0][0]) if rows else 0
 
     def local(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """Read the local tables that stand beside the replicated ones and never replicate."""
+        """Read the local tables, which never replicate."""
         return self._rows(sql, bindings)
 
 

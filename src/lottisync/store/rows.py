@@ -150,7 +150,7 @@ class Rows(Reader):
         return self._execute(sql, bindings)
 
     def execute(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """SQL for the local tables that stand beside the replicated ones and never replicate."""
+        """SQL for the local tables, which never replicate."""
         self._forgotten = None  # it may be what is being written
         self._absent.clear()
         return self._rows(sql, bindings)
@@ -172,7 +172,7 @@ class Rows(Reader):
         self._news[number] = News(max(known, before.known), max(reach, before.reach))
 
     def _write_hosts(self) -> None:
-        """Write down what was learned of hosts. The own one's writes say what is known of it."""
+        """Write down what was learned of hosts. What is known of the own host follows from its writes."""
         news, self._news = self._news, {}
         own = news.pop(self._number, NO_NEWS)
         if own.reach > self._counter:  # this store is about to get another host
@@ -211,7 +211,7 @@ class Rows(Reader):
 
     def _load(self, ids: Iterable[str]) -> dict[str, Row]:
         """The rows of many entities at once. Which of them have no row is known then, too; most of an import or a first
-        round has none. Of what waits in the buffer nothing is said."""
+        round has none. Entities that wait in the buffer are left out."""
         unknown = wanted = set(filter(str.isascii, self._buffer.without(ids)))
         found: dict[str, Row] = {}
         for table in (self._entities, self._links):
@@ -228,14 +228,14 @@ class Rows(Reader):
         return found
 
     def _has_between(self, table: str, first: str, last: str) -> bool:
-        """Whether any id lies there. Ids grow with time, so what was made lately mostly lies behind all that is here:
-        one look instead of one for each."""
+        """Whether any id here lies between these two. Ids grow with time, so new entities mostly lie behind all that is
+        here, and one look does for all of them."""
         return bool(
             self._execute(f"select exists (select 1 from {table} where id between ? and ?)", (first, last))[0][0]
         )
 
     def host_number(self, host: str) -> int:
-        """The number that stands for a host in the tables; a host that is new here gets one."""
+        """The number of a host in the tables; a host that is new here gets one."""
         number = self._numbers.get(host)
         if number is None:
             rows = self._execute("select n from hosts where host = ?", (host,))
@@ -374,17 +374,17 @@ class Rows(Reader):
             self._reached(number, counter)
 
     def _reached(self, number: int, counter: int) -> None:
-        """A write of another host is here now; of the own one that is nothing new."""
+        """Note that a write of another host is here now. For this store's own host it is not news."""
         if number != self._number or counter > self._counter + 1:
             self._learn(number, reach=counter)
 
     def _weight(self, row: Row) -> int:
-        """What a row adds to the digest: nothing if something in quarantine stands for it."""
+        """What a row adds to the digest: nothing if a version in quarantine counts in its place."""
         counted = not row.clean_tombstone and not self._quarantined.stands_for(row.version)
         return int.from_bytes(row.hash, "big") if counted else 0
 
     def _release(self, kept: QuarantinedVersion) -> None:
-        """Something here has seen all that a kept version had: it is of the past."""
+        """Take out of quarantine a version whose writes the row here has all seen."""
         self._buffer.flush()  # its components may be among what is gathered
         self._quarantined.remove(kept)
         self._sum -= kept.weight
@@ -396,7 +396,7 @@ class Rows(Reader):
             self.remove_row(row)
 
     def remove_row(self, row: Row) -> None:
-        """The same of a row that is in the table."""
+        """Take away a row that is in the table, as `remove` does."""
         self._sum -= self._weight(row)
         if row.is_sound:
             for host, counter in row.version.read_clock().items():
@@ -422,5 +422,5 @@ def _keeps_columns(described: EntityType | None, before: Registers, after: Regis
 
 
 def _one_write(registers: Registers) -> bool:
-    """Whether a single write has filled them all, and it is not a deletion."""
+    """Whether one write has filled all registers, and is not a deletion."""
     return not registers.stamps and not registers.siblings and DELETED_AT not in registers.decoded

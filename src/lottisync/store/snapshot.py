@@ -43,7 +43,7 @@ class Snapshot(Reader):
             return super()._execute(sql, bindings)
 
     def hosts(self) -> tuple[OwnHost, KnownHosts]:
-        """Read once: the moment stays the same."""
+        """What is known of all hosts. It is read once, because the moment stays the same."""
         if self._hosts is None:
             self._hosts = super().hosts()
         return self._hosts
@@ -82,7 +82,7 @@ class Snapshot(Reader):
         return found
 
     def _news_to(self, knowledge: Clock, among: Iterable[Host] | None) -> list[tuple[Host, int]]:
-        """[host, what the peer knows of it] of the hosts of which a write beyond that may be here."""
+        """[host, what the peer knows of it] for the hosts of which a write beyond that may be here."""
         own, others = self.hosts()
         reach = {**others.known, **others.beyond, own.host: own.counter}
         return [(host, knowledge.get(host, 0)) for host in news(within(reach, among), knowledge)]
@@ -93,7 +93,8 @@ class Snapshot(Reader):
         return [found[n] for n in wanted if n in found]
 
     def without_damaged(self, numbers: Sequence[int]) -> Sequence[int]:
-        """Those of the rows that may be sent. A peer would take a damaged one for sound (MEND-26)."""
+        """The rows that may be sent. A damaged row is left out, because a peer would take it for a sound one
+        (MEND-26)."""
         sound = array("q")
         for start in range(0, len(numbers), _STRIDE):
             some = numbers[start : start + _STRIDE]

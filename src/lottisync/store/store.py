@@ -5,10 +5,10 @@ synchronous and knows nothing of networks or event loops. Several processes may 
 transactions are the only lock between them, and neither the host nor its counter is remembered across
 transactions.
 
-A row is a version (`lottisync.entities.version`) with a few columns pulled out for queries. Beside
-the two tables stands one index, from (host, counter) to entity, over every component of every clock:
-"what does this peer lack" is a range scan whose cost grows with what is missing, not with what is
-stored. The digest is the sum of the rows' hashes modulo 2^256, kept in the same transaction.
+A row is a version (`lottisync.entities.version`) with a few columns pulled out for queries. Beside the two tables there
+is one index, from (host, counter) to entity, over every component of every clock: "what does this peer lack" is a range
+scan whose cost grows with what is missing, not with what is stored. The digest is the sum of the rows' hashes modulo
+2^256, kept in the same transaction.
 
 How it is written is in `lottisync.store.transaction`, on `merge` and `rows`; how it is read in `reader`.
 """
@@ -185,8 +185,9 @@ class Store:
 
     @contextlib.contextmanager
     def caching(self, now: int) -> Iterator[Merge]:
-        """A transaction for local tables whose rows can be computed again. It is committed as any other, but the disk
-        is not waited for (STORE-870): a power cut may take it back, and nothing that was committed otherwise."""
+        """A transaction for local tables whose rows can be computed again. It is committed like any other, but does not
+        wait for the disk (STORE-870): a power cut may take back this transaction, and no other one that was
+        committed."""
         with self._turn, sqlite_errors_as_problems(self.file):
             self.settle(now)
             durable = self._connection.pragma("synchronous")

@@ -24,7 +24,7 @@ VERSION_COLUMNS = "id, type, clock, stamps, serialized"
 PARTS = frozenset({"clock", "stamps", "serialized"})
 """The columns of a version that are canonical JSON."""
 BYTES_COLUMNS = "id, type, cast(clock as blob), cast(stamps as blob), cast(serialized as blob)"
-"""The same, the parts as the bytes that a `Version` has."""
+"""The columns with the parts as the bytes that a `Version` has."""
 RAW_COLUMNS = f"cast(id as blob), cast(type as blob){BYTES_COLUMNS.removeprefix('id, type')}"
 """All of it as bytes, for `raw_version`: what a flipped bit leaves may be no text any more, and has to be looked at all
 the same."""
@@ -46,7 +46,7 @@ KEPT_COLUMNS = (
     "n", "id", "type", "updated_at", "deleted_at", "serialized", "schema_version", "clock", "stamps", "hash",
     "clean_tombstone", "conflicted", "feed",
 )  # fmt: skip
-"""Those that do not depend on the schema."""
+"""The tables that do not depend on the schema."""
 
 
 def raw_version(ident: bytes, kind: bytes, clock: bytes, stamps: bytes, document: bytes) -> Version:
@@ -120,8 +120,9 @@ def definitions(schema: StoreSchema) -> str:
 
 
 class Statements(NamedTuple):
-    """Of one table of versions. All take their values in the order of `insert`: the two columns that are the table's
-    own, when the entity was made, changed and deleted, the version, what follows from it, number, id and type."""
+    """The statements for one table of versions. All take their values in the order of `insert`: the two columns that
+    are the table's own, when the entity was made, changed and deleted, the version, what follows from it, number, id
+    and type."""
 
     add: str
     """Inserts the row of a single write: without a deletion, a tombstone's mark or a conflict."""
@@ -130,7 +131,7 @@ class Statements(NamedTuple):
     rewrite: str
     """Rewrites the row with a number; takes the same values without the last two, for id and type never change."""
     refresh: str
-    """The same without the first three: few writes change them, and they are in most indexes."""
+    """An update without the first three columns: few writes change them, and they are in most indexes."""
 
 
 @lru_cache(maxsize=16)

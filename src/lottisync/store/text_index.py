@@ -1,7 +1,7 @@
 """Full-text search over replicated stores (docs/specs/05-store.md, section 14).
 
-The index is a file of its own, `search.index` (`lottisync.store.feed_index`). The program says which words stand for
-an entity; here nothing is known of types.
+The index is a file of its own, `search.index` (`lottisync.store.feed_index`). The program says by which words an entity
+is found; here nothing is known of types.
 
 SQLite's tokenizer (FTS5, `unicode61`) finds whole words and beginnings of words, whatever their capitals and accents.
 Chinese, Japanese and Thai are written without spaces, and it would take a whole sentence for one word. So a character
@@ -19,7 +19,7 @@ from lottisync.store.store import Store
 
 FILE = "search.index"
 VERSION = 2
-"""Of the tables below."""
+"""The version of the tables below."""
 MAX_WORDS = 32
 """Words of a query that are looked for; what a person types has fewer."""
 _UNSPACED = re.compile(
@@ -35,7 +35,7 @@ _TABLES = """
 
 
 class Hit(NamedTuple):
-    """An entity whose words match, and a piece of its text around them; `[` and `]` stand around each match."""
+    """An entity whose words match, and a piece of its text around them; each match is between `[` and `]`."""
 
     store: str
     id: str

@@ -98,8 +98,8 @@ class Transaction(Merge):
                     self.put(entity_id, type_name, fields, precedence=precedence)
 
     def _put_together(self, entities: list[Put], precedence: int | None) -> bool:
-        """One write each, column by column. False, and nothing is written, if anything about them is unusual, or
-        wrong."""
+        """Make one write for each of them, column by column. False, and nothing is written, if anything about them is
+        unusual, or wrong."""
         try:
             allowed, readings = self._allowed(precedence), hlc.ticks(self._clock, self.now, len(entities))
         except (LocalError, hlc.HlcError):
@@ -284,8 +284,8 @@ def _fits(made: Version) -> bool:
 
 
 def _too_large(entity_id: str, size: int) -> Problem:
-    """What a local write may make is far smaller than what a store takes: versions of several devices, each of
-    the largest size, still join to one that fits a frame (STORE-23)."""
+    """Refuses a document that is too large. The limit for a local write is far smaller than what a store takes:
+    versions of several devices, each of the largest size, still join to one that fits a frame (STORE-23)."""
     return Problem(
         "too-large",
         "{entity_id} would have {size} bytes; a document may have {max_document}",

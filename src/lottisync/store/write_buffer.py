@@ -40,7 +40,7 @@ class WriteBuffer:
         return entity_id in self._entities
 
     def without(self, ids: Iterable[str]) -> Iterable[str]:
-        """Those of the entities of which no row waits here."""
+        """The entities of which no row waits here."""
         return filterfalse(self._entities.__contains__, ids) if self._entities else ids
 
     def add(self, statement: str, row: Values) -> None:

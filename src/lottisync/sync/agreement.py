@@ -46,7 +46,7 @@ class RemoteState(msgspec.Struct):
     @staticmethod
     def of(have: m.Have) -> "RemoteState":
         return RemoteState(
-            {host: log.known for host, log in have.hosts.items() if log.known},
+            {host: log.counter for host, log in have.hosts.items() if log.counter},
             set(have.held),
             {host: log.end for host, log in have.hosts.items()},
             dict(have.forgotten),
@@ -77,7 +77,7 @@ class RemoteState(msgspec.Struct):
         self.held = {dot for dot in self.held.union(held) if dot[1] > self.knowledge.get(dot[0], 0)}
 
     def agreed(self, ends: Mapping[Host, int]) -> "RemoteState":
-        """The same, where chains were compared no further than `ends`."""
+        """This state, in which chains are known to be equal only up to `ends`."""
         self.ends = {host: min(end, ends.get(host, 0)) for host, end in self.ends.items()}
         return self
 
@@ -137,20 +137,20 @@ class Agreement:
 
     def say(self, have: m.Have) -> m.Have:
         self.said, self._upheld = have, None
-        self.claimed = {host: log.known for host, log in have.hosts.items() if log.known}
+        self.claimed = {host: log.counter for host, log in have.hosts.items() if log.counter}
         return have
 
     def equal(self) -> None:
-        """The other has said that it has exactly what we have said of ourselves. Of a chain that means as far as
-        anything of its host is here: chain values may be here without the versions."""
+        """Note that the other has exactly what we have said of ourselves. A chain counts only as far as anything of its
+        host is here: chain values may be here without the versions."""
         assert self.said is not None, "the greeting says what this store has"
-        ends = {host: log.known for host, log in self.said.hosts.items()}
+        ends = {host: log.counter for host, log in self.said.hosts.items()}
         for host, counter, _ in self.said.held:
             ends[host] = max(counter, ends.get(host, 0))
         self.theirs = RemoteState.of(self.said).agreed(ends)
 
     def claims(self, knowledge: Clock) -> None:
-        """Beyond what we said, the other may now count on this."""
+        """Note that the other may now count on this, too, and not only on what we said."""
         self.claimed = vector_clock.grown(self.claimed, knowledge)
 
     def disagreement(self, nodes: Collection[bytes]) -> Sentence | None:
@@ -170,8 +170,8 @@ class Agreement:
         return None
 
     def _upholds(self, own: LocalState) -> bool:
-        """Whether all that the other counts on is known here. What is claimed later was known when it was claimed: so
-        later only those hosts can have gone back of which something has changed since."""
+        """Whether all that the other counts on is known here. What is claimed later was known when it was claimed. So
+        later only hosts of which something has changed since can have gone back."""
         changed = own.others.changed_since(self._upheld)
         asked = None if changed is None else sorted(changed | {own.own.host})
         self._upheld = None
@@ -261,7 +261,7 @@ class Agreement:
         return [m.Want({self._name: self.say(self.here(reader).have)})]
 
     def _difference(self, reader: Reader, logs: Mapping[Host, chain.HostLog], theirs: m.Have) -> _Search | None:
-        """A host of which our chain is as long as the other's, and is another one."""
+        """A host whose chain here has the length of the other's, but another value at its end."""
         for host, ours in logs.items():
             log, first = theirs.hosts.get(host), ours.end.first
             if (
@@ -296,13 +296,13 @@ class Agreement:
             return self._again(reader)
 
     def probe(self, asked: m.Probe) -> m.Probed:
-        """The other asks for values of a chain."""
+        """Answer the other, which asks for values of a chain."""
         with self._store.reading() as reader:
             found = {counter: chain.value_at(reader, asked.host, counter) for counter in asked.counters}
         return m.Probed(self._name, asked.host, {counter: value for counter, value in found.items() if value})
 
     def probed(self, answer: m.Probed, now: int) -> list[m.Message]:
-        """The other answers."""
+        """Take the other's answer to a probe."""
         search = self._search
         if search is None or answer.host != search.host:
             return []

@@ -9,7 +9,7 @@ from collections import deque
 
 HOUR = 3_600_000
 MAX_COMPARISONS_PER_HOUR = 30
-"""Of one store, because of what one device says. A person who runs `verify` has a store compared at most five times:
+"""For one store, because of what one device says. A person who runs `verify` has a store compared at most five times:
 so often it may be run six times in an hour. 30 times reading 300,000 entities is a minute."""
 MAX_MENDS_PER_HOUR = 1_000
 """Mends of one store. Each has at most 1,000 versions: a million entities can be mended in an hour."""

@@ -87,7 +87,7 @@ class Commits:
         self._seen = moments
 
     def _tell_of_stores(self) -> None:
-        """What the look at the folder has found."""
+        """Tell the engine which stores the look at the folder has found."""
         if names := [name for name in self._stores if name not in self._names]:
             self._names.update(names)
             self._added(names)

@@ -63,7 +63,7 @@ class Comparisons:
         self._asked.add(name)
 
     def heard_from(self, name: str, knowledge: Knowledge, there: m.Summary, own: m.Summary, now: int) -> None:
-        """The peer says how it stands. Equal knowledge must mean an equal digest; a mismatch is never ignored
+        """The peer says its summary. Equal knowledge must mean an equal digest; a mismatch is never ignored
         (SYNC-7)."""
         status = self._status
         status.acknowledged[name] = dict(knowledge)
@@ -96,7 +96,7 @@ class Comparisons:
                 self.due.append(self._begun(name).opening())
 
     def _begun(self, name: str) -> RangeComparison:
-        """A comparison that begins now, and so is the one that is wanted, no matter which side began it."""
+        """A comparison that begins now. It is the wanted one, no matter which side began it."""
         self.wanted.discard(name)
 
         def progress(done: int, of: int) -> None:
@@ -107,8 +107,8 @@ class Comparisons:
         return comparison
 
     def compare(self, turn: m.Compare, now: int) -> None:
-        """The peer's turn. Raises `Unacceptable` for nodes that do not fit a tree."""
-        opening = any(node.prefix == b"" for node in turn.nodes)
+        """Take the peer's turn. Raises `Unacceptable` for nodes that do not fit a tree."""
+        opening = any(node.prefix == b"" for node in turn.tree_nodes)
         comparison = self._running.get(turn.store)
         if comparison is not None and opening:
             if self.leads:
@@ -140,7 +140,7 @@ class Comparisons:
             self._end(turn.store, comparison, now)
 
     def mend(self, mend: m.Mend, now: int) -> None:
-        """What the peer holds of what differs. Raises `Unacceptable` for what cannot even be kept."""
+        """Take what the peer holds of the entities that differ. Raises `Unacceptable` for what cannot even be kept."""
         comparison = self._running.get(mend.store)
         if comparison is not None and not self._allowance.mend(mend.store, now):
             self._drop(mend.store)
@@ -160,12 +160,12 @@ class Comparisons:
         self._events.append(OverAllowance(name))
 
     def _drop(self, name: str) -> None:
-        """Ours goes on no more; what it has mended stays."""
+        """Give up our comparison; what it has mended stays."""
         self._running.pop(name).close()
         self._status.comparing = {store: far for store, far in self._status.comparing.items() if store != name}
 
     def _end(self, name: str, comparison: RangeComparison, now: int) -> None:
-        """Ours has come to an end: say so, and what this store is now."""
+        """End our comparison, and say the summary of this store."""
         own = comparison.end(now)
         self._drop(name)
         if comparison.whole:
@@ -176,7 +176,7 @@ class Comparisons:
             self._events.append(Mended(name, comparison.changed))
 
     def mended(self, mended: m.Mended, now: int) -> None:
-        """The peer's has come to an end, and so does ours."""
+        """The peer's comparison has ended: end ours, too."""
         name, status = mended.store, self._status
         comparison = self._running.get(name)
         if comparison is not None:

@@ -17,7 +17,7 @@ snapshot, and the write-ahead log of a store under a snapshot only grows.
 Silence is measured on the monotonic clock, for the wall clock may be set; `clock` is for the stores.
 
 Store calls go through `call`, which moves them off the event loop (a thread, one at a time for each connection) or, in
-a simulation, runs them where they stand.
+a simulation, runs them in place.
 """
 
 import contextlib
@@ -122,8 +122,8 @@ class Connection:
                 await self._alone(self.conversation.release)
 
     async def _linger(self) -> None:
-        """Hear the peer out until it says its last word too, or hangs up, for a moment: a socket that is closed with
-        something unread takes back what was said last, before the other side has read it."""
+        """Go on reading for a moment, until the peer says its last word, too, or hangs up: if a socket is closed with
+        something unread, the other side may not get what was said last."""
         with anyio.move_on_after(FAREWELL_SECONDS), contextlib.suppress(*LOST, anyio.BusyResourceError):
             while self.ended is not None and not self.conversation.hung_up:
                 self.conversation.feed(await self._stream.receive(), steady_now())
@@ -252,7 +252,7 @@ class Connection:
     # -- what we hear
 
     async def _heed(self) -> None:
-        """Have done what is heard, until the connection ends."""
+        """Have the conversation carry out what arrives, until the connection ends."""
         while await self._receiver.more():
             while self.conversation.waiting:
                 await self._take()
@@ -266,7 +266,7 @@ class Connection:
         return self.ended is None
 
     def _reads_ahead(self) -> bool:
-        """While a round comes in: credit bounds it."""
+        """Whether to read ahead: while a round comes in, which credit bounds."""
         return self.conversation.receiving and not self._crowded
 
     async def _room(self) -> None:
@@ -277,7 +277,7 @@ class Connection:
             self._crowded = False
 
     async def _take(self) -> None:
-        """The next of what has come."""
+        """The next messages that have come."""
         if self.conversation.needs_stores:
             await self._alone(self._carry_out)
             self._work.set()

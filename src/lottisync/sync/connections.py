@@ -56,7 +56,8 @@ class Connections:
         self._hosts[connection] = host
 
     async def greet(self, connection: Connection, boot: bytes, address: Address | None) -> m.Close | None:
-        """As `admit`; but while the old connection lives, another program with the same key is turned away."""
+        """Does what `admit` does; but while the old connection lives, another program with the same key is turned
+        away."""
         while (old := self.living.get(connection.device)) is not None and old.peer_boot != boot:
             lives = await old.lives(self._patience)
             if self.living.get(connection.device) is old:
@@ -102,7 +103,7 @@ class Connections:
         self._forget(connection)
 
     def revoke(self, device: str) -> None:
-        """The device is not the person's any more."""
+        """End the connections of a device that is not the person's any more."""
         connection = self.living.pop(device, None)
         if connection is not None:
             connection.close(REVOKED.code, REVOKED.reason)

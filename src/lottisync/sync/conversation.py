@@ -74,8 +74,8 @@ NEWS = (m.Hello, m.Want, m.Batch, m.End, m.Ack, m.Mended)
 
 
 class Conversation:
-    """See the module. It is one idea, the port that drivers see: every third method is a property that says how it
-    stands, and the work is done in `Session` and `Exchange`.
+    """See the module. It is one idea, the port that drivers see: every third method is a property that tells its state,
+    and the work is done in `Session` and `Exchange`.
 
     `boot` are 16 random bytes, others at each start of the program. `stores` are those of the device that take part, in
     the order in which rounds deliver them (None: all that it has now). `members` are the devices that are, or were,
@@ -124,7 +124,7 @@ class Conversation:
     # -- the whole of it
 
     def receive(self, data: bytes, now: int, steady: int | None = None) -> list[Event]:
-        """Bytes of the peer: what they ask for has been done, and is durable, when this returns."""
+        """Take bytes of the peer. What they ask for has been done, and is durable, when this returns."""
         self.feed(data, now if steady is None else steady)
         while self.waiting:
             self.carry_out(now)
@@ -174,7 +174,7 @@ class Conversation:
                 self._say(self._hello)
 
     def feed(self, data: bytes, steady: int) -> None:
-        """Bytes of the peer, in any pieces."""
+        """Take bytes of the peer, in any pieces."""
         messages = self._session.receive(data, steady)
         if self._ended is None:
             self.pending += messages
@@ -273,7 +273,7 @@ class Conversation:
         """Compare a store with the peer's, row by row, as soon as the two have agreed on it (`verified`)."""
         self._exchange.verify(store)
 
-    # -- how it stands
+    # -- its state
 
     @property
     def peer(self) -> str:
@@ -346,7 +346,7 @@ class Conversation:
         self._give_up(Failed(problem), "failed", reason, f"the device cannot go on ({problem.code})")
 
     def _take(self, message: m.AnyMessage) -> None:
-        """What is not for the stores."""
+        """Take a message that is not for the stores."""
         events = self._exchange.events
         match message:
             case m.Hello():

@@ -29,7 +29,8 @@ FIRST_PAUSE_SECONDS = 0.3
 LONGEST_PAUSE_SECONDS = 30.0
 LONGEST_UNLIKELY_PAUSE_SECONDS = 300.0
 LIKELY = 4
-"""So many of a plan are dialled every half minute for as long as it takes, the others every five minutes."""
+"""How many addresses of a plan are dialled every half minute for as long as it takes; the others are dialled every five
+minutes."""
 
 
 class Source(enum.IntEnum):
@@ -77,8 +78,8 @@ class Attempt(NamedTuple):
 
 
 def plan(known: Iterable[Known], now: float) -> list[Attempt]:
-    """The attempts that follow, in order of time; each address once. Within a source, `known` stands with the
-    likeliest first."""
+    """The attempts that follow, in order of time; each address once. Within a source, `known` has the likeliest
+    first."""
     mixed = in_turn(known)
     ready = [each for each in mixed if each.retry_at <= now]
     later = [each for each in mixed if each.retry_at > now]
@@ -88,7 +89,8 @@ def plan(known: Iterable[Known], now: float) -> list[Attempt]:
 
 
 def in_turn(known: Iterable[Known]) -> list[Known]:
-    """One of each source in turn, each address once, no more of a source than `MAX_OF_A_SOURCE`."""
+    """The addresses, one of each source in turn. Each address is there once, and no more of a source than
+    `MAX_OF_A_SOURCE`."""
     by_source: dict[Source, list[Known]] = {source: [] for source in Source}
     for each in known:
         if len(by_source[each.source]) < MAX_OF_A_SOURCE[each.source]:
@@ -111,7 +113,7 @@ def failed(known: Known, rank: int, now: float, chance: Random, failure: Failure
 
 
 def forgiven(known: Sequence[Known]) -> list[Known]:
-    """The same addresses, once the device is connected: that some of them do not lead to it is not news."""
+    """The addresses once the device is connected. Failures until then are not shown any more."""
     return [each._replace(since=None, failure=None) for each in known]
 
 

@@ -140,7 +140,7 @@ class Dialling:
             search.wake()
 
     def connected(self, device: str) -> None:
-        """There is a connection, from either side: what is under way for the device is over."""
+        """Note that there is a connection, from either side: attempts that are under way for the device are over."""
         if (search := self._searches.get(device)) is not None:
             for scope in search.flying.values():
                 scope.cancel()
@@ -148,7 +148,7 @@ class Dialling:
             search.wake()
 
     def disconnected(self, device: str, *, lasted: bool) -> None:
-        """The connection has ended. After one that lasted, all pauses begin again, with a short one."""
+        """Note that the connection has ended. After one that lasted, all pauses begin again, with a short one."""
         search = self._searches.get(device)
         if search is None:
             return

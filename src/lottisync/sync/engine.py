@@ -6,7 +6,7 @@ committed here, by whichever process. Each part has a module:
 - `meeting` and `dialling` find the devices and dial them; `reception` lets in who dials us;
 - `connections` says which of several connections with a device is kept;
 - `commits` notices what was committed here;
-- `peer_states` says how each device stands, and `incidents` what went wrong with it;
+- `peer_states` has the state of each device, and `incidents` what went wrong with it;
 - `usable` has the stores that can be used, and `outages` says when one comes or goes;
 - `scrub` and `verification` look for differences and damage.
 
@@ -158,7 +158,7 @@ class Engine:
 
     @property
     def peers(self) -> dict[str, PeerState]:
-        """How the person's other devices stand, by id. `snapshot` brings it up to date."""
+        """The states of the person's other devices, by id. `snapshot` brings it up to date."""
         return self._peers.states
 
     @property
@@ -167,7 +167,7 @@ class Engine:
         return self._connections.living
 
     async def snapshot(self) -> list[PeerState]:
-        """The peers as they stand now, by name."""
+        """The peers as they are now, by name."""
         return await self._peers.snapshot([connection.status.receiving for connection in self.connections.values()])
 
     def unusable(self) -> dict[str, Sentence]:

@@ -150,7 +150,7 @@ class Exchange:
                 self.rounds_in.cut()
             case m.Ack():
                 if self.rounds_out.acknowledged(message):
-                    self._stands(message.store, message.summary)
+                    self._heard_summary(message.store, message.summary)
             case m.Reject():
                 parties.agreement(message.store).theirs = None
                 self.rounds_out.stop()
@@ -177,7 +177,7 @@ class Exchange:
                 continue
             self._refuse_invented_forks(name, theirs.nodes)
             answer += agreement.compare(theirs, self._parties.now)
-            known = {host: log.known for host, log in theirs.hosts.items() if log.known}
+            known = {host: log.counter for host, log in theirs.hosts.items() if log.counter}
             self.comparisons.heard_from(name, known, theirs.summary, agreement.summary(), self._parties.now)
         self.rounds_out.stop()
         self.rounds_out.look(include_held=True)
@@ -213,12 +213,12 @@ class Exchange:
                 return self.rounds_in.grant([message])
             case m.Mended():
                 self.comparisons.mended(message, now)
-                self._stands(message.store, message.summary)
+                self._heard_summary(message.store, message.summary)
                 self.rounds_out.look()
         return []
 
-    def _stands(self, name: str, there: m.Summary) -> None:
-        """The peer says what a store has become, after a round or a comparison."""
+    def _heard_summary(self, name: str, there: m.Summary) -> None:
+        """Take the summary of the peer's store after a round or a comparison."""
         agreement = self._parties.agreements[name]
         if agreement.theirs is not None:
             self.comparisons.heard_from(name, agreement.theirs.knowledge, there, agreement.summary(), self._parties.now)
@@ -236,7 +236,8 @@ class Exchange:
         self.rounds_out.look()
 
     def pass_on(self, now: int) -> list[m.Message]:
-        """Write down what the peer has acknowledged, and pass on what is heard of others; for once in a while."""
+        """Write down what the peer has acknowledged, and pass on what is heard of others; to be called once in a
+        while."""
         self._parties.now = now
         self.rounds_out.look(include_held=True)
         return self._gossip.pass_on()

@@ -42,8 +42,8 @@ class GossipExchange:
         return [m.Gossip(known)] if theirs != self._shared else []
 
     def receive(self, gossip: m.Gossip) -> None:
-        """Note it now, and once more at the end: of hosts of which nothing is here yet nothing is noted, and the rounds
-        that bring something of them come behind it."""
+        """Note it now, and once more at the end: hosts of which nothing is here yet are not noted, and rounds that come
+        later may bring something of them."""
         for name in self._parties.stores:  # of others nothing is noted (SYNC-283)
             self._note(name, None, gossip.stores.get(name, {}))
         self._received = gossip

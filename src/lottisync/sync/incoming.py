@@ -1,9 +1,8 @@
 """A round as it comes in: what R does with each of its frames (docs/specs/07-sync.md, section 5).
 
-What came together is one transaction, and every transaction looks first whether the round still stands on what it was
-computed from. Chains come before versions, and no version is taken whose clock goes beyond them. The
-frames are numbered and counted, so that a round is whole or it is not: only then is S's knowledge adopted,
-together with what S has forgotten.
+What came together is one transaction, and every transaction looks first whether what the round was computed from is
+still so. Chains come before versions, and no version is taken whose clock goes beyond them. The frames are numbered and
+counted, so that a round is whole or it is not: only then is S's knowledge adopted, together with what S has forgotten.
 
 An R that is *behind*, which has not seen all that S has forgotten, also gets the keys of all that S holds. What R
 holds and S does not, S has either forgotten or never seen. If S's knowledge covers it, S has forgotten it, and R drops
@@ -38,7 +37,7 @@ is judged by what is here then."""
 
 
 class Grounds(Protocol):
-    """What a round stands on: an agreement of two devices, or what lies in a relay. `theirs` is what S had said ahead
+    """What a round is based on: an agreement of two devices, or what is in a relay. `theirs` is what S had said ahead
     of the round; `outdated` gives the reason why the round cannot be taken by this store as it is now. `repeatable`
     says whether S hears of a refusal, and can say it again after it has heard what was forgotten here."""
 
@@ -79,7 +78,8 @@ class Anomalies(NamedTuple):
 
 
 class Incoming:
-    """One round of one store. All methods work within a transaction of that store, in which `stands` comes first."""
+    """One round of one store. All methods work within a transaction of that store, in which `refuse_outdated` comes
+    first."""
 
     def __init__(self, begin: m.Begin, grounds: Grounds) -> None:
         self.begin = begin
@@ -99,8 +99,8 @@ class Incoming:
         self._leading: list[Version] = []
         """Leading versions that are not joined yet, because more of them may come."""
 
-    def stands(self, tx: Merge) -> None:
-        """Raise `Outdated` unless the round still stands on what it was computed from (SYNC-5)."""
+    def refuse_outdated(self, tx: Merge) -> None:
+        """Raise `Outdated` unless what the round was computed from is still so (SYNC-5)."""
         own = LocalState(tx)
         reason = self._grounds.outdated(own)
         seen = self._has_seen_what_is_forgotten(own.forgotten)
@@ -215,8 +215,8 @@ class Incoming:
             raise Unacceptable("unknown-host", "chain values came of host {host}, of no known device", host=stranger)
 
     def ids(self, tx: Merge, keys: bytes) -> None:
-        """Some of the keys of what S holds: no more than there can be, for they are kept until the end. What S holds
-        was made by a write whose chain is here, or is here."""
+        """Some of the keys of what S holds: no more than there can be, for they are kept until the end. Each entity
+        that S holds was made by a write whose chain is here, or is here itself."""
         self._keys += keys
         most = sum(LocalState(tx).ends.values()) + tx.count() + tx.count_quarantined()
         if len(self._keys) > most * forgetting.KEY_BYTES:
@@ -225,8 +225,8 @@ class Incoming:
             )
 
     def end(self, tx: Merge) -> LocalState:
-        """All of it is here: adopt what S knows and has forgotten. Gives what this store has then. A caller that needs
-        it reads it before the transaction ends."""
+        """Adopt what S knows and has forgotten, because all of the round is here. Gives what this store has then. A
+        caller that needs it reads it before the transaction ends."""
         self._refuse_unfounded(tx)
         try:
             keys = forgetting.KeySet(bytes(self._keys))

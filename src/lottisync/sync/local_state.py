@@ -11,7 +11,7 @@ from lottisync.protocol import message as m
 from lottisync.protocol import summary
 from lottisync.store import chain, fork, lookups
 from lottisync.store.chain import HostLog
-from lottisync.store.known_hosts import KnownHosts, OwnHost, head
+from lottisync.store.known_hosts import KnownHosts, OwnHost, host_hash
 from lottisync.store.reader import ChangeToken, Reader
 
 HeldDot = tuple[Host, int, str]
@@ -37,7 +37,7 @@ class LocalState:
         self._reader = reader
 
     def read_by(self, reader: Reader) -> "LocalState":
-        """The same, where this reader reads what was not asked for yet: nothing was written in between."""
+        """This state, where this reader reads what was not asked for yet: nothing was written in between."""
         self._reader = reader
         return self
 
@@ -87,7 +87,7 @@ class LocalState:
 
     @_ReadOnce
     def summary(self) -> m.Summary:
-        return m.Summary(summary.known(self._heads(), self.held, self.nodes), self.own.digest)
+        return m.Summary(summary.known(self._host_hashes(), self.held, self.nodes), self.own.digest)
 
     @_ReadOnce
     def have(self) -> m.Have:
@@ -99,16 +99,16 @@ class LocalState:
         }
         return m.Have(self.summary, hosts, self.held, sorted(self.nodes), self.forgotten)
 
-    def _heads(self) -> int:
+    def _host_hashes(self) -> int:
         """The sum over each host of which anything is here. A chain may go further than what is here, from a round
         whose versions never came; that makes no difference."""
         own, others = self._hosts
-        total = others.heads
+        total = others.host_hashes
         if own.counter:
-            total += head(own.host, own.counter, own.counter, own.value)
+            total += host_hash(own.host, own.counter, own.counter, own.value)
         for host, last in vector_clock.reach({host: counter} for host, counter, _ in self.held).items():
-            total += head(host, others.known.get(host, 0), last, chain.value_at(self._reader, host, last) or b"")
-            total -= others.head(host)
+            total += host_hash(host, others.known.get(host, 0), last, chain.value_at(self._reader, host, last) or b"")
+            total -= others.host_hash(host)
         return total
 
 

@@ -92,7 +92,7 @@ class Meeting:
             yield
 
     async def look(self, active: Iterable[str], revoked: Iterable[str]) -> None:
-        """`space` has changed: who is to be looked for, and who is out (MEET-10)."""
+        """Take from `space`, which has changed, which devices are to be looked for, and which are out (MEET-10)."""
         self._active, self._revoked = set(active), set(revoked)
         await self._renew()
         await self.look_again()

@@ -48,7 +48,7 @@ class Outgoing:
         self.held: list[HeldDot] = []
         ahead = remote.ahead(own)
         self.known: Clock = vector_clock.within(own.knowledge, ahead)
-        """Of the hosts of which there may be news; of all others R has as much."""
+        """The knowledge of the hosts of which there may be news. R knows as much of all others."""
         self.ends: Clock = vector_clock.within(own.ends, ahead)
         self.behind = not vector_clock.covers(remote.knowledge, self.forgotten)
         self.blocked = not self.behind and not vector_clock.covers(self.knowledge, remote.forgotten)

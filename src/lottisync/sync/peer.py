@@ -1,6 +1,5 @@
-"""How another device stands, as the engine tells it and `status` shows it.
-
-It stands alone, so that a program that only reads a status does not load the code of connections.
+"""The state of another device, as the engine tells it and `status` shows it. This module imports little, so that a
+program that only reads a status does not load the code of connections.
 """
 
 from collections.abc import Iterable, Sequence
@@ -133,7 +132,7 @@ def clock_difference(name: str, off: int, now: int) -> Sentence:
 
 
 def clock_difference_then(name: str, off: int, at: int) -> Sentence:
-    """The same of a device that was heard last `at` a time of ours, and is silent now."""
+    """What `clock_difference` says, for a device that was heard last `at` a time of ours, and is silent now."""
     theirs, ours = _minute(at + off), _minute(at)
     return Sentence(
         "{name}'s clock and this device's differ, as of {ours}: there it was {theirs} then. What is written on the"

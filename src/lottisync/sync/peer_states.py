@@ -1,4 +1,4 @@
-"""How each of the person's devices stands, as the engine sees it.
+"""The state of each of the person's devices, as the engine sees it.
 
 What happens to connections is noted here. It is what `status` shows; and why devices are away and what their clocks say
 is written down, for when no program runs here.
@@ -47,12 +47,12 @@ REFUSED = {
     "stuck": str(Sentence("nothing came from this device any more")),
     "failed": str(Sentence("it cannot use its store now; its disk may be full")),
 }
-"""What the other device means by these codes (SYNC-1000). Beside it stands what it says, in its program's words."""
+"""What the other device means by these codes (SYNC-1000). It is shown with the peer's own words."""
 
 
 def said_of_close(ended: m.Close) -> Sentence:
-    """Why a connection ended, by the last word of either side: ours for what both sides may say; else what its code
-    means, and what was said."""
+    """Why a connection ended, by the last word of either side: our words if the code is one that both sides use;
+    otherwise what the code means, and what was said."""
     if isinstance(ended.reason, Sentence):
         return ended.reason
     if (versions := versions_said(ended.reason)) is not None:
@@ -160,7 +160,7 @@ class PeerStates:
     # -- what is shown
 
     async def snapshot(self, receiving: Iterable[Receiving | None]) -> list[PeerState]:
-        """The devices as they stand now, by name. `receiving` are the rounds that are coming in now."""
+        """The devices as they are now, by name. `receiving` are the rounds that are coming in now."""
         # While a round comes in, its store is in step with nobody, and its summary would be of all that came so far.
         coming = {each.store for each in receiving if each is not None}
         own = await self._call(lambda: self._summaries(coming))
@@ -202,7 +202,7 @@ class PeerStates:
             await self._remember_absences()
 
     async def remember_last_connections(self) -> None:
-        """At the end, of the devices that were connected until now; and why the others are away."""
+        """Write down at the end which devices were connected until now, and why the others are away."""
         await self._remember_absences(stopping=True)
         seen = {device: state.last_seen for device, state in self.states.items() if state.last_seen is not None}
         await self._record.stopping(seen)

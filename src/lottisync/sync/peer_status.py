@@ -1,4 +1,4 @@
-"""How a peer stands with us, as its connection knows it."""
+"""The state of a peer, as its connection knows it."""
 
 import msgspec
 

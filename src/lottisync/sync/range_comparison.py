@@ -75,18 +75,18 @@ class RangeComparison:
 
     def _turn(self, nodes: Collection[Subtree]) -> m.Compare:
         self._divided.update(node.prefix for node in nodes if node.children is not None)
-        return m.Compare(self._name, self.known, [m.Node(*node) for node in nodes])
+        return m.Compare(self._name, self.known, [m.TreeNode(*node) for node in nodes])
 
     def take(self, turn: m.Compare) -> list[m.Message]:
-        """The other's turn; gives what to send before and with our own, and nothing at all when both have come to an
-        end. Raises `ValueError` for bad nodes."""
-        nodes = [checked(Subtree(node.prefix, node.children, node.items)) for node in turn.nodes]
+        """Take the other's turn; gives what to send before our own turn, and our turn. Gives nothing when both have
+        come to an end. Raises `ValueError` for bad nodes."""
+        nodes = [checked(Subtree(node.prefix, node.children, node.items)) for node in turn.tree_nodes]
         answers, ids = differing(self._own, filter(self._is_news, nodes))
         self._differing.update(ids)
         self._due += answers
         said: list[m.Message] = list(self._mends(ids, wanted=True))
         self.whole = not self._due
-        if not turn.nodes and self.whole:
+        if not turn.tree_nodes and self.whole:
             return []
         now_due, self._due = self._due[: m.MAX_NODES], self._due[m.MAX_NODES :]
         return [*said, self._turn(now_due)]
@@ -101,8 +101,8 @@ class RangeComparison:
         return True
 
     def mend(self, theirs: m.Mend, now: int) -> list[m.Message]:
-        """The other sends what it holds, and asks for what we do: said as it was before, or both would take it back.
-        Raises `BadVersion` for what cannot even be kept."""
+        """Take what the other holds, and give what it asks for as it was before this: otherwise both would take back
+        what they have mended. Raises `BadVersion` for what cannot even be kept."""
         answer: list[m.Message] = list(self._mends(theirs.wanted, wanted=False))
         self._differing.update(theirs.wanted, (incoming.id for incoming in theirs.versions))
         good, bad = [], []

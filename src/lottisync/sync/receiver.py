@@ -28,7 +28,7 @@ class Receiver:
         self._taken = anyio.Event()
 
     async def listen(self) -> None:
-        """Until the peer has hung up, or nothing more is to be heard."""
+        """Listen until the peer has hung up, or nothing more is to be heard."""
         while not self._over:
             try:
                 self._over = not self._hear(await self._stream.receive())
@@ -50,6 +50,6 @@ class Receiver:
         return found
 
     def taken(self) -> None:
-        """Something was carried out: there may be room to listen."""
+        """Note that something was carried out: there may be room to listen."""
         self._taken.set()
         self._taken = anyio.Event()

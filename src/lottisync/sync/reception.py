@@ -30,7 +30,8 @@ FAREWELL_SECONDS = 1.0
 
 class Reception:
     """`report` is called with (code, sentence) for each connection that is refused before it has proved a device, and
-    when none can be taken; `too_many` with the device of one that is closed because that device has enough of them."""
+    when none can be taken; `too_many` with the device, if a connection is closed because its device has enough of
+    them."""
 
     def __init__(self, report: Callable[[str, str], None], too_many: Callable[[str], None]) -> None:
         self._report, self._too_many = report, too_many
@@ -45,15 +46,16 @@ class Reception:
         return self._slots.taken
 
     def connections(self, device: str) -> int:
-        """How many connections of a device that it has opened are served."""
+        """How many connections that a device has opened are served."""
         return self._of_device[device]
 
     def know(self, hosts: Iterable[str]) -> None:
-        """Devices of this person are, or were, at these addresses, and at no others: slots are kept for them."""
+        """Take these addresses, and no others, as those where devices of this person are, or were: slots are kept for
+        them."""
         self._known = {_without_scope(host) for host in hosts}
 
     def met(self, host: str) -> None:
-        """One was reached at this address a moment ago."""
+        """A device of this person was reached at this address a moment ago."""
         self._known.add(_without_scope(host))
 
     async def receive(
@@ -74,7 +76,7 @@ class Reception:
             await self._serve(stream, tls.peer_device(stream), serve)
 
     def no_connection(self, error: OSError) -> None:
-        """The system has none for us now; the listener tries again. The same reason is reported once."""
+        """The system gives no connection now, and the listener tries again. The same reason is reported once."""
         reason = error.strerror or str(error)
         if reason != self._cannot_accept:
             self._report("failed", f"no connection can be taken, and it is tried again: {reason}")
@@ -93,8 +95,8 @@ class Reception:
             raise
 
     def _refused(self, host: str, error: Exception | None) -> None:
-        """A connection proved nothing; or (None) there was no slot for it. Who hangs up by itself was not refused: of
-        two devices that dial each other at once, each ends the attempt that it does not need (NET-51)."""
+        """A connection proved nothing; or (None) there was no slot for it. A peer that hangs up by itself was not
+        refused: when two devices dial each other at once, each ends the attempt that it does not need (NET-51)."""
         if isinstance(error, HANGS_UP):
             return
         reason = why_refused(error) if error is not None else "there are too many connections from there, or in all"
@@ -125,5 +127,6 @@ async def turn_out(stream: TLSStream) -> None:
 
 
 def _without_scope(host: str) -> str:
-    """Without the interface of a link-local address, which is ours and not the device's."""
+    """The host without the interface of a link-local address. The interface is one of this machine, and not of the
+    device."""
     return host.partition("%")[0]

@@ -48,5 +48,5 @@ def with_one_more(found: Sequence[Refusal], kind: Kind, reason: Sentence, now: i
 
 
 def recent(found: Sequence[Refusal], now: int) -> list[Refusal]:
-    """Those that are shown at `now` (ms)."""
+    """The refusals that are shown at `now` (ms)."""
     return [each for each in found if now - millis(each.last_at) < SHOWN_MS]

@@ -1,6 +1,6 @@
 """The rounds that come in: what an exchange does when the peer sends (docs/specs/07-sync.md, section 5).
 
-One order stands above all: *durable before visible*. What came together is one transaction. A batch is committed
+One order comes before all others: *durable before visible*. What came together is one transaction. A batch is committed
 before its credit is given back; knowledge is adopted in the transaction that has checked that it may be; and `Ack` is
 sent after that commit.
 """
@@ -71,7 +71,7 @@ class RoundsIn:
         rate = per_second(before, self._parties.now - self._began)
         self._parties.status.receiving = Receiving(begin.store, incoming.arrived, begin.count, rate)
         theirs = self._parties.agreements[begin.store].theirs
-        assert theirs is not None, "the round stood until now"
+        assert theirs is not None, "the round was not outdated until now"
         # What the peer is about to send, it has: a change made here meanwhile must not take it back.
         theirs.learns(begin.knowledge)
         if ending.end is not None and ending.own is not None:
@@ -79,7 +79,7 @@ class RoundsIn:
         return granted
 
     def cut(self) -> None:
-        """The running round is over; what is still to come of it is passed over."""
+        """End the running round; what is still to come of it is passed over."""
         self.incoming = None
         self._parties.status.receiving = None
 
@@ -92,11 +92,11 @@ class RoundsIn:
         return [m.Credit(granted)]
 
     def _carry_out(self, incoming: Incoming, messages: Sequence[InRound], tx: Merge) -> _Ending:
-        """What came before a reason to refuse stays; it was good."""
+        """Carry out the parts of a round. What came before a reason to refuse stays, because it was good."""
         ending = _Ending()
         store = incoming.begin.store
         try:
-            incoming.stands(tx)
+            incoming.refuse_outdated(tx)
             self._refuse_before_earlier(store)
             for message in messages:
                 match message:
@@ -121,8 +121,8 @@ class RoundsIn:
         return ending
 
     def _refuse_before_earlier(self, store: str) -> None:
-        """The peer has begun because we have all that it knows of the earlier stores. If one of them was copied, it may
-        only look so: the same counters, and other writes (RELAY-981)."""
+        """The peer has begun because we have all that it knows of the earlier stores. If one of those stores was
+        copied, the peer may be wrong: the counters are equal, and the writes are not (RELAY-981)."""
         for name in self._parties.shared_in_order():
             if name == store:
                 return
@@ -132,13 +132,13 @@ class RoundsIn:
                 raise Outdated(Sentence("the two have not agreed on what they have of {store}", store=name))
 
     def _ended(self, incoming: Incoming, end: m.End, own: LocalState) -> m.Ack:
-        """A round is whole, and durable; `own` is what the store has since then."""
+        """End a round that is whole, and durable; `own` is what the store has since then."""
         self.cut()
         begin = incoming.begin
         agreement = self._parties.agreements[begin.store]
         agreement.claims(begin.knowledge)
         agreement.refusals = 0
-        assert agreement.theirs is not None, "the round stood until now"
+        assert agreement.theirs is not None, "the round was not outdated until now"
         agreement.theirs.learns({}, incoming.held)
         agreement.theirs.grows(incoming.ends, begin.forgotten)
         self._comparisons.heard_from(
@@ -151,7 +151,8 @@ class RoundsIn:
         return m.Ack(end.round, begin.store, vector_clock.news(known, incoming.knowledge), own.summary)
 
     def _refuse(self, begin: m.Begin, reason: Sentence) -> list[m.Message]:
-        """If the two have yet to agree, that will say so; else the peer hears at once what is here now."""
+        """Refuse the round. If the two have yet to agree, the agreement says what is here; otherwise the peer hears it
+        at once."""
         self.cut()
         agreement = self._parties.agreements[begin.store]
         agreement.refusals += 1

@@ -53,7 +53,7 @@ class RoundsOut:
 
     def local_change(self, moments: Mapping[str, ChangeToken] | None = None) -> None:
         """Something was committed here: look whether the peer lacks it. With the stores' `moments` as they are now,
-        only if it is not they that were looked into last: then the peer lacks nothing of them, or is being sent it."""
+        only if they differ from those of the last look: if they do not, the peer lacks nothing, or is being sent it."""
         agreements = self._parties.agreements
         if moments is None or any(moments.get(name) != agreement.looked for name, agreement in agreements.items()):
             self.work, self._moments = True, moments

@@ -30,7 +30,7 @@ async def syncing(
     report: Callable[[str, str], None] = lambda code, text: None,
 ) -> AsyncIterator[Engine]:
     """Sync a device with the person's other devices until the block ends. `discover` finds them by mDNS; `report` gets
-    what happens (a code, a sentence). The engine's `port` says where it listens, its `peers` how each device stands.
+    what happens (a code, a sentence). The engine's `port` says where it listens, its `peers` the state of each device.
 
     Raises `Problem` if the address cannot be listened on, and (`running`) if a daemon or another program syncs this
     device: one at a time can. No daemon starts meanwhile."""

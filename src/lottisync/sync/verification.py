@@ -159,7 +159,8 @@ class Verification:
         read: int | None = None,
         of: tuple[VerificationState, ...] = OPEN,
     ) -> None:
-        """How the requests stand whose state is one `of` these; `read` is how many entities were read in the end."""
+        """Note the state of the requests whose state was one `of` these; `read` is how many entities were read in the
+        end."""
         what = "state = ?3, mended = mended + ?4, done = coalesce(?5, done), total = coalesce(?5, total)"
         await self._call(lambda: self._write(device, store, what, state, mended, read, of=of))
 

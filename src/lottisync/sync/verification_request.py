@@ -1,4 +1,4 @@
-"""Requests to compare stores, and how they stand (docs/specs/15-mending.md, section 4).
+"""Requests to compare stores, and their states (docs/specs/15-mending.md, section 4).
 
 A command asks, and the engine compares (`lottisync.sync.verification`). Between them is a local table of `space`. The
 command writes its request there and listens to a bell. Nothing else passes between the two, so either may be killed at
@@ -22,7 +22,7 @@ create table if not exists verifications (bell text not null, device text not nu
 
 
 class VerificationState(StrEnum):
-    """How a request stands."""
+    """The state of a request."""
 
     ASKED = "asked"
     """There is no connection with the device."""

@@ -9,7 +9,7 @@ DOT_OVERHEAD = 32
 
 
 def fitting(haves: dict[str, m.Have]) -> dict[str, m.Have]:
-    """The same with as many held dots as one frame takes (SYNC-34)."""
+    """This Have with as many held dots as one frame takes (SYNC-34)."""
     room = m.HELD_BYTES
     cut = {}
     for name, have in haves.items():

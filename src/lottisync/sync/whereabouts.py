@@ -17,8 +17,8 @@ Said = list[tuple[Address, Source]]
 def said_of(
     reach: Reach, worked: Iterable[Address], announced: Iterable[Address] = (), scopes: Sequence[str] = ()
 ) -> Said:
-    """Who says that a device is where, the likeliest of each source first. A link-local address is meant on each of
-    `scopes`, the interfaces that have such addresses, unless it names one."""
+    """The addresses of a device and who says them, the likeliest of each source first. A link-local address is meant on
+    each of `scopes`, the interfaces that have such addresses, unless it names one."""
     sources = {
         Source.ANNOUNCED: announced,
         Source.WORKED: worked,
@@ -40,14 +40,16 @@ def dialled_as(address: Address, scopes: Iterable[str]) -> list[Address]:
 
 
 def states(said: Said, worked: Mapping[Address, str]) -> list[AddressState]:
-    """As it is shown where nothing is dialled. `worked` says when each address did (ISO 8601, or empty)."""
+    """The addresses as they are shown where nothing is dialled. `worked` says when each address did (ISO 8601, or
+    empty)."""
     return states_of(in_turn(Known(address, source) for address, source in said), said, worked, 0.0, 0)
 
 
 def states_of(
     known: Iterable[Known], said: Said, worked: Mapping[Address, str], now: float, wall: int
 ) -> list[AddressState]:
-    """As it is shown where `known` is dialled. It is `now` by the clock of `known`, `wall` (ms) by the other one."""
+    """The addresses as they are shown where `known` is dialled. The time is `now` by the clock of `known`, and `wall`
+    (ms) by the wall clock."""
 
     def instant(at: float | None) -> str | None:
         return None if at is None else iso(wall - int(1000 * (now - at)))

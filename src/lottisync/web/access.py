@@ -49,8 +49,8 @@ class Door(msgspec.Struct, frozen=True):
 
 
 class BrowserSession(msgspec.Struct):
-    """`form_token` stands in every form of its pages (CSRF); `used` is when it was used last (ms); `browser` is the
-    name of an admitted browser."""
+    """`form_token` is in every form of its pages (CSRF); `used` is when it was used last (ms); `browser` is the name of
+    an admitted browser."""
 
     form_token: str
     used: int
@@ -145,7 +145,7 @@ class Access:
         return found
 
     def wrote(self, session: BrowserSession, path: str, verb: str, what: str) -> None:
-        """The stores say it: the person did it, on this device."""
+        """Notes nothing, because the stores say that the person did it, on this device."""
 
     def renewed(self, cookie: str | None) -> str | None:
         return None
@@ -155,7 +155,8 @@ class Access:
 
 
 def _hashed(cookie: str) -> bytes:
-    """Looked up by its hash, so that the time it takes tells nothing of the cookies that are there."""
+    """The hash of a cookie. A session is found by it, so that the time of the search tells nothing of the cookies that
+    are there."""
     return hashlib.sha256(cookie.encode()).digest()
 
 
@@ -172,7 +173,7 @@ def write_door(file: Path, door: Door) -> None:
 
 
 def write_private(file: Path, content: bytes) -> None:
-    """Whole or not at all, and readable by its owner only from the first byte."""
+    """Write a file whole or not at all, readable by its owner only from the first byte."""
     fresh = file.with_name(file.name + ".new")
     fresh.unlink(missing_ok=True)
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

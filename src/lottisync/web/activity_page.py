@@ -25,7 +25,7 @@ from lottisync.web.frame import page, site_of
 from lottisync.web.site import Site
 
 MAX_LINES = 200
-"""Of the time line, and of the changes that it is made from."""
+"""For the time line, and for the changes that it is made from."""
 AGENT = "agent:"
 """Before the name of an agent in an address: a device may be called the same."""
 NEW = {
@@ -109,7 +109,7 @@ def _verdict(site: Site, one: ProposalRecord, decision: ChangeDecision) -> Activ
 
 
 def _done(one: ProposalRecord, decision: ChangeDecision) -> str:
-    """A verdict in a word; of one that takes another back, which one."""
+    """A verdict in a word. For one that takes another one back, it names that one."""
     before = next((each.verdict for each in one.decisions if each.id == decision.undoes), None)
     if before is None:
         return say("took a verdict back") if decision.undoes else rows.said_of(decision.verdict)
@@ -130,7 +130,8 @@ def _written(site: Site) -> Iterable[Activity]:
 
 
 def _title(reader: Reader, entity: Entity) -> str:
-    """What a person knows it by: a link by both its ends, what has no words of its own by its task."""
+    """The title by which a person knows an entity. A link is called by both its ends, and an entity without words by
+    its task."""
     if entity.type == ENTRY_LINK:
         ends = [title_of(reader.document(str(entity.value(end)))) for end in ("fromId", "toId")]
         return " → ".join(ends)

@@ -39,7 +39,7 @@ MAX_BROWSERS = 16
 LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 """None of them is taken for another one."""
 CODE_LENGTH = 12
-"""Of 31 letters each: 59 bits, which nobody guesses within ten minutes."""
+"""Each one of 31 letters: 59 bits, which nobody guesses within ten minutes."""
 
 
 class BrowserCode(msgspec.Struct, frozen=True):
@@ -105,7 +105,7 @@ def _take(home: Path, code: str, now: int) -> bool:
 
 
 def _letters(code: str) -> bytes:
-    """As typed on a phone: capitals, spaces and hyphens do not matter."""
+    """The letters of a code that was typed on a phone: capitals, spaces and hyphens do not matter."""
     return re.sub(r"[\s-]+", "", code).lower().encode()
 
 

@@ -1,4 +1,4 @@
-"""An agent: how it stands, what it did in each wake and what that cost, and the person's verbs on it."""
+"""An agent: its state, what it did in each wake and what that cost, and the person's verbs on it."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -44,8 +44,8 @@ BAR, GAP, HIGH = 22, 8, 96
 
 
 class Step(NamedTuple):
-    """One message of a wake: `kind` as in `agents.thread`, the tool of a call or an answer, and the text. Of an answer,
-    whether the tool `succeeded`, and a line for each entity that the call `touched`."""
+    """One message of a wake: `kind` as in `agents.thread`, the tool of a call or an answer, and the text. An answer
+    also says whether the tool `succeeded`, and has a line for each entity that the call `touched`."""
 
     kind: str
     tool: str
@@ -194,7 +194,7 @@ def _of_kind(wakes: list[Wake], chosen: str) -> list[Wake]:
 
 
 def _standing(found: Agent, state: AgentState, *, awake: bool, closed: str | None) -> str:
-    """In a word or two: what it does now."""
+    """What the agent does now, in a word or two."""
     if found.lifecycle == lifecycle.DESTROYED:
         return say("Ended")
     if awake:
@@ -205,7 +205,8 @@ def _standing(found: Agent, state: AgentState, *, awake: bool, closed: str | Non
 
 
 def _facts(found: Agent, state: AgentState, now: int) -> list[tuple[str, str, bool]]:
-    """Name, value, and whether the value is an instant. What is over is not when it wakes again."""
+    """The facts of an agent: name, value, and whether the value is an instant. A time that has passed is not shown as
+    the next wake."""
     wakes = state.next_wake_at if found.lifecycle == lifecycle.ACTIVE else None
     facts = [
         (say("Woke last"), state.last_wake_at or "", True),

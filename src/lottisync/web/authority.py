@@ -3,7 +3,7 @@
 A browser speaks HTTPS to a machine at home only if somebody signed its certificate whom the browser trusts. So the
 device makes an authority of its own, which the person installs once on the phone. What it may sign is limited in its
 own certificate: names of this machine in the home's network, and nothing of the internet. A thief of its key could
-stand in for a machine of a private network, and for no bank.
+pretend to be a machine of a private network, and not a bank.
 
 The certificate that it signs is short-lived and made again in time, or when the machine's addresses change.
 """

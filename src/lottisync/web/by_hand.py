@@ -60,7 +60,7 @@ BY_HAND: Mapping[tuple[str, str], ByHand] = {
 
 
 def field_of(one: Conflict) -> str:
-    """What its fields are called; '' if it is not written by hand."""
+    """What the page calls the fields of a conflict; '' if it is not written by hand."""
     found = BY_HAND.get((one.type, one.path))
     return found.field if found is not None else ""
 

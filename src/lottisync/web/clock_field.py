@@ -16,7 +16,7 @@ def shown(instant: str | None) -> str:
 
 
 def instant(text: str) -> str:
-    """What the field says."""
+    """The instant that the field says."""
     refused = Problem("bad-value", "write a day and a time, like 2026-12-01T14:00; got {text!r}", text=text[:40])
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?", text.strip(), re.ASCII):
         raise refused
@@ -27,5 +27,5 @@ def instant(text: str) -> str:
 
 
 def still(held: str | None, text: str) -> str | None:
-    """What the field says that began with `held`: that instant, to the millisecond, unless another one was typed."""
+    """The instant that the field says. If the person has not changed it, that is `held`, to the millisecond."""
     return held if text.strip() in ("", shown(held)) else instant(text)

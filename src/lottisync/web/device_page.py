@@ -22,13 +22,13 @@ from lottisync.web.pairing_view import standing
 from lottisync.web.site import DeviceLine, Site
 
 TRACK, RAIL = 300, 18
-"""The length of the line on which a device stands, and the distance of two lines, in the drawing's own units."""
+"""The length of a device's line, and the distance of two lines, in the drawing's own units."""
 STORES = {"journal": marked("tasks"), "agent": marked("agents"), "space": marked("devices")}
 """What people call the stores, in the order in which they are drawn."""
 
 
 class Mark(NamedTuple):
-    """Where a device stands with one store: `x` on the line, the right end is in step."""
+    """How far a device is with one store: `x` on the line, the right end is in step."""
 
     store: str
     lacks: int
@@ -145,7 +145,7 @@ def track_of(line: DeviceLine) -> Track:
 
 
 def _place(lacks: int) -> int:
-    """In step at the right end; a hundred thousand changes behind at the left."""
+    """The place on the line: in step at the right end, a hundred thousand changes behind at the left."""
     return round(TRACK * max(0.0, 1 - math.log10(lacks + 1) / 5))
 
 

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 MOST_WORDS = 400
-"""Of each of two texts: beyond that, looking for what they have in common takes too long for a page."""
+"""For each text. With more words, looking for what two texts have in common takes too long for a page."""
 
 
 class TextPart(NamedTuple):
@@ -18,8 +18,8 @@ class TextPart(NamedTuple):
 
 
 def differing(texts: Sequence[str]) -> list[list[TextPart]]:
-    """Each text in parts, what differs from the first one marked. Of the first one it is what differs from any other.
-    Where two texts have no word in common, or are very long, nothing is marked: it would be all of them."""
+    """Each text in parts. What differs from the first text is marked; in the first text, what differs from any other
+    one. If two texts have no word in common, or are very long, nothing is marked: otherwise the whole text would be."""
     split = [re.findall(r"\s+|[^\s]+", text) for text in texts]
     marks = [[False] * len(one) for one in split]
     for number in range(1, len(split)):

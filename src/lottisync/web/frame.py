@@ -105,7 +105,7 @@ def form_of(request: Request) -> Form:
 
 
 def origin_of(request: Request) -> str:
-    """The browser, as far as acts are taken back from where they were done: its session."""
+    """What an act is noted to be done from, so that it can be taken back from there: the session of the browser."""
     return f"browser {hashlib.sha256(request.state.session.form_token.encode()).hexdigest()[:16]}"
 
 

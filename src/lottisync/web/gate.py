@@ -18,12 +18,12 @@ from lottisync.language import marked, say
 from lottisync.web.access import Entrance
 
 MOST_BYTES = 256 * 1024
-"""Of a form. A note has 100,000 characters; of a thousand rows the digests have 140 kB."""
+"""For a form. A note has 100,000 characters; the digests of a thousand rows have 140 kB."""
 BODY_SECONDS = 10.0
 """How long a form may take to arrive."""
 MAX_FIELDS = 2_100
 MAX_HEADER_BYTES = 16 * 1024
-"""Of the head of a request: its address, and each header with its name."""
+"""For the first line and the headers of a request together."""
 FOR_STRANGERS = ("/enter", "/authority.crt")
 ONLY_HERE = ("/browsers", "/pair", "/settings", "/devices")
 """Where a browser of the network may read but not write: what decides who may see and do things."""
@@ -107,7 +107,7 @@ class Gate:
 
     async def _let_in(self, request: Request) -> None:
         entrance, path = self._entrance, request.url.path
-        if _head_bytes(request) > MAX_HEADER_BYTES:
+        if _header_bytes(request) > MAX_HEADER_BYTES:
             raise RefusedRequest("large-head")
         if not set(request.headers.getlist("host")) <= entrance.hosts or len(request.headers.getlist("host")) != 1:
             raise RefusedRequest("other-host")
@@ -131,7 +131,7 @@ class Gate:
                 entrance.wrote(session, path, verb, form.one("item") or form.one("entity"))
 
     def _refusal(self, request: Request, code: str) -> Response:
-        """What is answered; to who comes from the network with the command that lets a browser of the network in."""
+        """The answer. A browser of the network is also told the command that lets it in."""
         status, text = REFUSALS[code]
         said = say(text, command="lottisync open" if self._entrance.near else "lottisync open --phone")
         if code == "not-let-in" and "text/html" in request.headers.get("accept", ""):
@@ -139,7 +139,8 @@ class Gate:
         return PlainTextResponse(f"{code}: {said}\n", status)
 
     def _check_origin(self, request: Request) -> None:
-        """Both, where both are sent: a browser cannot be made to lie in either."""
+        """The `Origin` header has to be this entrance's, and `Sec-Fetch-Site`, if it was sent, `same-origin`. No page
+        can make a browser send a false one."""
         [host] = request.headers.getlist("host")
         if request.headers.getlist("origin") != [f"{self._entrance.scheme}://{host}"]:
             raise RefusedRequest("other-origin")
@@ -147,7 +148,7 @@ class Gate:
             raise RefusedRequest("other-origin")
 
     def _with_cookie(self, request: Request, send: Send) -> Send:
-        """A session that is renewed gets its new cookie with whatever is answered."""
+        """Sends the new cookie of a renewed session with the answer."""
         fresh = self._entrance.renewed(request.cookies.get(self._entrance.cookie)) if request.state.session else None
         if fresh is None or request.url.path in ("/leave", "/enter"):
             return send
@@ -161,8 +162,9 @@ class Gate:
         return guarded
 
 
-def _head_bytes(request: Request) -> int:
-    """How large the head of a request is. The server itself measures only one that arrives in pieces."""
+def _header_bytes(request: Request) -> int:
+    """How large the first line and the headers of a request are. The server itself measures only those that arrive in
+    pieces."""
     return len(str(request.url)) + sum(len(name) + len(value) for name, value in request.headers.raw)
 
 

@@ -1,8 +1,8 @@
 """Pairing from a page: a code that is shown, a code that is typed, an invitation (docs/specs/18-web.md, section 7).
 
 A code is good for two minutes, and has to be listened for all that time. So it outlives the request that asked for it:
-it runs in the daemon's event loop, and the page shows how it stands. An invitation is a row of the home, which the
-daemon answers (`lottisync.device.invitation_server`).
+it runs in the daemon's event loop, and the page shows its state. An invitation is a row of the home, which the daemon
+answers (`lottisync.device.invitation_server`).
 """
 
 from typing import NamedTuple
@@ -53,7 +53,7 @@ class Pairing:
         self.ended: Joined | Problem | None = None
 
     async def run(self, *, task_status: TaskStatus[None] = TASK_STATUS_IGNORED) -> None:
-        """Until cancelled: here the codes run that pages show."""
+        """Run the codes that pages show, until cancelled."""
         async with anyio.create_task_group() as self._tasks:
             task_status.started()
             await anyio.sleep_forever()

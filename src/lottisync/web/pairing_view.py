@@ -1,4 +1,4 @@
-"""How pairing stands, as the page of the devices shows it to a browser of this machine."""
+"""The state of pairing, as the page of the devices shows it to a browser of this machine."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,8 @@ from lottisync.web.site import Site
 
 
 class InvitationView(NamedTuple):
-    """One that was given out: `state` is open, used or expired; `uri` and its drawing only while it is open."""
+    """An invitation that was given out: `state` is open, used or expired; `uri` and its drawing only while it is
+    open."""
 
     number: int
     state: str
@@ -37,7 +38,7 @@ class StandingView(NamedTuple):
 
 
 def standing(site: Site) -> StandingView:
-    """How pairing stands now."""
+    """The state of pairing now."""
     pairing, now = site.pairing, site.now()
     shown, ended = pairing.shown, pairing.ended
     return StandingView(

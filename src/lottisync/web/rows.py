@@ -28,7 +28,7 @@ HEADINGS = {
     Topic.LABELS: marked("Labels"),
     Topic.FURTHER: marked("Follow-ups and links"),
 }
-"""The groups of a card, in the order in which they stand (S1-41)."""
+"""The groups of a card, in their order (S1-41)."""
 STATES = {
     "pending": marked("waits"),
     "contested": marked("decided differently on two devices"),
@@ -51,7 +51,7 @@ HEEDED = ("stale", "contested", "order-unknown")
 
 
 class Value(NamedTuple):
-    """A field now and then, in words; `label` stands before it where there are several."""
+    """A field now and then, in words; `label` comes before it where there are several."""
 
     label: str
     before: str
@@ -171,7 +171,7 @@ class Card(NamedTuple):
 
     @property
     def heeded(self) -> int:
-        """What is not confirmed along with others."""
+        """The rows that are not confirmed along with others."""
         return self.waiting - len(self.plain)
 
 
@@ -227,7 +227,7 @@ def _groups_of(heads: list[SetHead]) -> list[tuple[str, int]]:
 
 
 def _topic_of(tool: str) -> Topic:
-    """The group in which the items of a tool stand; those of one that is not known here stand in the first."""
+    """The group for the items of a tool; the first one for a tool that is not known here."""
     known = ACTIONS.tools.get(tool)
     return known.topic if known is not None and issubclass(known, TaskAction) else Topic.STATUS
 
@@ -265,14 +265,14 @@ def row_of(item: ItemView) -> ItemRow:
             words.value(change.path, change.after),
         )
         for change in item.changes
-        if change.after != item.why  # it stands below the row already
+        if change.after != item.why  # it is below the row already
     ]
     fields = [] if isinstance(action, Unreadable) or (item.creates and topic is Topic.FURTHER) else _fields(item)
     return ItemRow(item, topic, _label(topic, item), state, say(STATES.get(state, "")), values, _was(item), fields)
 
 
 def _label(topic: Topic, item: ItemView) -> str:
-    """What it is, in a word or two."""
+    """The label of a row, in a word or two."""
     if not item.changes:
         return item.summary
     change = item.changes[0]

@@ -23,14 +23,15 @@ MAX_CONNECTIONS = 64
 KEEP_SECONDS = 5
 """How long a connection stays open without use."""
 REQUEST_SECONDS = 10.0
-"""How long a connection may take to send the head of a request. Who holds all connections would keep others out."""
+"""How long a connection may take to send the first line and the headers of a request. Who holds all connections would
+keep others out."""
 CLOSE_SECONDS = 1
 """How long open requests get at the end. An event stream would go on for ever."""
 
 
 class _Connection(H11Protocol):
-    """uvicorn closes a connection that rests after an answer. One that has sent nothing, or sends byte by byte, it
-    keeps for ever; so each waits for a request only so long."""
+    """uvicorn closes a connection that rests after an answer. It would keep a connection for ever that has sent
+    nothing, or sends byte by byte. So each connection waits for a request for a limited time."""
 
     _late: asyncio.TimerHandle | None = None
 

@@ -57,7 +57,7 @@ class DeviceSettings(Protocol):
     def all(self) -> list[Setting]: ...
 
     def change(self, name: str, text: str | None) -> None:
-        """With None, as it is usual. Raises `Problem` for a name or a value that is not one."""
+        """Change a setting; None sets the usual value. Raises `Problem` for a name or a value that is not one."""
 
     def language(self) -> str | None:
         """The language that is set; None if there is none, or the settings cannot be read."""
@@ -67,8 +67,8 @@ class DeviceSettings(Protocol):
 
 
 class Counted(NamedTuple):
-    """The heads of the inbox: of an agent store with that digest, for a visit that began at `since`, made at `made`,
-    and good until before `until` (ms)."""
+    """The set heads of the inbox: of an agent store with that digest, for a visit that began at `since`, made at
+    `made`, and right until before `until` (ms)."""
 
     digest: bytes
     since: int
@@ -83,7 +83,7 @@ class Counted(NamedTuple):
 
 
 class Site:
-    """`devices` says how the devices stand; `now` is in ms; `new_id` mints an id from a time; `browsers` are those
+    """`devices` gives the states of the devices; `now` is in ms; `new_id` mints an id from a time; `browsers` are those
     of the network, and `door` says where they find the pages; `pairing` is the code that a page shows."""
 
     def __init__(
@@ -144,15 +144,15 @@ class Site:
         return sum(self.waiting_by_task().values())
 
     def waiting_by_task(self) -> dict[str, int]:
-        """The same for each task; one of which nothing waits is not in it."""
+        """How many items wait, for each task; tasks without such items are left out."""
         found: Counter[str] = Counter()
         for head in self.heads(self.now()):
             found[head.task_id] += head.waiting
         return +found
 
     def heads(self, since: int) -> list[SetHead]:
-        """The heads of the inbox, for a visit that began at `since` (ms). Every page counts them, so they are made once
-        for as long as they hold."""
+        """The set heads of the inbox, for a visit that began at `since` (ms). Every page counts them, so they are made
+        once for as long as they hold."""
         now, held = self.now(), self._counted
         with self.agents.reading() as reader:
             digest = reader.digest()
@@ -181,12 +181,12 @@ class Site:
         return count
 
     def invitations(self) -> list[Given]:
-        """Those that were given out, and who joined by them, the newest first."""
+        """The invitations that were given out, and who joined by them, the newest first."""
         return given_out(self.home.space, self.now())[::-1]
 
     def picture(self, devices: list[DeviceLine] | None = None) -> str:
-        """A value that differs whenever a page may look different: the stores' digests, how the devices stand, who may
-        join, and what is set."""
+        """A value that differs whenever a page may look different: the stores' digests, the states of the devices, who
+        may join, and what is set."""
         devices = self.devices() if devices is None else devices
         hashed = hashlib.sha256()
         for store in self.home.stores.values():

@@ -194,7 +194,7 @@ def _gone(request: Request, task_id: str, why: Problem) -> Response:
 
 
 class Listed(NamedTuple):
-    """A checklist with its items. Those whose checklist is not here stand in one without a name."""
+    """A checklist with its items. Items whose checklist is not here are in one without a name."""
 
     id: str
     title: str
@@ -260,7 +260,7 @@ def change(request: Request) -> Response:
 
 
 def _let_an_agent_mind(site: Site, task_id: str, form: Form, origin: str) -> None:
-    """As `agent create` does: it wakes on this device."""
+    """Create an agent for the task, as `agent create` does: it wakes on this device."""
     creation.create(
         site.journal,
         site.agents,

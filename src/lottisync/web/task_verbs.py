@@ -74,7 +74,7 @@ Verb = Callable[[Transaction, str, Form, str], object]
 
 
 def _put_into(tx: Transaction, task_id: str, category: str) -> None:
-    """Into a category, which is made if there is none of this name; with no name, into none."""
+    """Put the task into a category, which is made if there is none of this name; with no name, into none."""
     ident = names.find_or_make(tx, "category", category) if category.strip() else None
     tasks.edit_task(tx, task_id, {"categoryId": ident})
 
@@ -115,7 +115,8 @@ def _add_item(tx: Transaction, task: str, form: Form, new: str) -> object:
 
 
 def _move_to(tx: Transaction, task: str, form: Form) -> object:
-    """To the end of another checklist, or of the first one of another task, which may be named by its title."""
+    """Move an item to the end of another checklist, or of the first one of another task, which may be named by its
+    title."""
     item, named = form.one("item"), form.one("checklist")
     if named:
         return checklist.move_item(tx, item, task, checklist.find(tx, task, named))

@@ -17,7 +17,7 @@ from lottisync.store.reader import Reader
 _STORED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 """An instant as it is stored."""
 _ENDS_WITH_A_COMMAND = re.compile(r": lottisync ((?!\. ).)*\Z")
-"""A sentence with a command behind it, which is copied as it stands."""
+"""A sentence with a command behind it, which people copy unchanged."""
 MINUTE, HOUR = 60_000, 3_600_000
 WEEKDAYS = (marked("Mon"), marked("Tue"), marked("Wed"), marked("Thu"), marked("Fri"), marked("Sat"), marked("Sun"))
 MONTHS = (
@@ -45,7 +45,7 @@ STATUSES = {
 }
 
 UNITS = {"day": marked("days"), "week": marked("weeks"), "month": marked("months"), "year": marked("years")}
-"""Of how a task repeats."""
+"""The words for how a task repeats."""
 
 
 def named(reader: Reader, path: str, held: Any) -> Any:
@@ -87,7 +87,7 @@ def in_a_sentence(name: str, held: Any) -> Any:
 
 
 def sentence(text: str) -> str:
-    """A sentence as the command line says it, as pages do: with a capital letter and a full stop."""
+    """A sentence of the command line in the form of pages: with a capital letter and a full stop."""
     if not text or text[-1] in ".!?…" or _ENDS_WITH_A_COMMAND.search(text):
         return text[:1].upper() + text[1:]
     return f"{text[:1].upper()}{text[1:]}."

@@ -84,7 +84,8 @@ class CreateTimeEntry(TaskAction):
         time_entry.add(tx, ident, effect_write.task_id, self.text, self._span(), author="agent", extra=kept)
 
     def summary(self, name: str | None = None, language: str = "en") -> str:
-        """How long, and what for. From when to when stands beside it, in the zone of the device that shows it."""
+        """How long, and what for. The start and the end are shown beside it, in the zone of the device that shows
+        them."""
         spent = round((millis(self.end_time) - millis(self.start_time)) / 60_000)
         say = self.catalogue.say
         return say(marked('Time: {minutes} min, "{summary}"'), language, minutes=spent, summary=self.text)

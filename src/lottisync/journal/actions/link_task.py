@@ -110,7 +110,7 @@ class LinkTask(TaskAction):
         return [FieldChange("relations", name or self.target_task_id if there else None, name or self.target_task_id)]
 
     def carry_out(self, tx: Transaction, effect_write: EffectWrite) -> None:
-        """A link that was deleted is brought back, without the relations that it had."""
+        """Write the link. One that was deleted is brought back, without the relations that it had."""
         target = effect_write.target_view.target
         fields = {**effect_write.writes, **receipt(self, effect_write.operation, target, effect_write.writes)}
         if target is not None and not is_deleted(target):

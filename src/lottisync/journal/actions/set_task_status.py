@@ -85,7 +85,7 @@ class SetTaskStatus(TaskField):
         return self.values() if self._says_more(target_view) else super().writes(target_view)
 
     def _says_more(self, target_view: TargetView) -> bool:
-        """Whether it gives another reason for the status that the task has: that is a change, too."""
+        """Whether the call gives another reason for the status that the task has: that is a change, too."""
         if self.reason is None or target_view.target is None or target_view.target.value("status") != self.status:
             return False
         return bool(target_view.target.value("statusReason") != self.reason)

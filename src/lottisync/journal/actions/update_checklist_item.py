@@ -1,8 +1,8 @@
-"""A tick, an untick, another title, or the archive, for one checklist item. The guard of the checklist stands here
+"""A tick, an untick, another title, or the archive, for one checklist item. The guard of the checklist is asked here
 (`journal.guard`).
 
 `at_once` is the direct path: for programs that act for an agent without a model, and for completions of an agent that
-may tick by itself. A model's call never comes here but through that setting.
+may tick by itself. A model's call comes here only through that setting.
 """
 
 from collections.abc import Mapping
@@ -82,7 +82,7 @@ class UpdateChecklistItem(ItemChange, OwnedAction):
 
     @classmethod
     def of(cls, part: ItemChange | Completion) -> "UpdateChecklistItem":
-        """An element of a batch, which was validated there."""
+        """Make the arguments of an element of a batch, which the batch has validated."""
         values: dict[str, Any] = dict(part)
         if isinstance(part, Completion):
             values["is_checked"] = True
@@ -225,8 +225,8 @@ class UpdateChecklistItem(ItemChange, OwnedAction):
 def at_once(
     tx: Transaction, agent_id: str, task_id: str, action: UpdateChecklistItem, policy: Policy, *, own_only: bool = False
 ) -> str | None:
-    """Do it without a verdict, in a transaction of the journal; returns the answer. The guard stands here as well;
-    what the agent set it changes freely, in both directions (S0-08). With `own_only` an item that an agent did not
+    """Do it without a verdict, in a transaction of the journal; returns the answer. The guard is asked here as well; an
+    agent freely changes what an agent set, in both directions (S0-08). With `own_only` an item that an agent did not
     set last is not touched at all, and the answer is None (S0-53)."""
     target_view = action.read_target(tx, task_id)
     hindrance = action.obstacle(target_view, task_id, policy)

@@ -23,7 +23,7 @@ OFFSET = "ISO 8601 with the offset, like 2026-03-01T14:00:00+01:00."
 
 
 class TimeChange(OwnedAction):
-    """A change of one time entry: the registers are those of the entry that are given."""
+    """A change of one time entry. Its registers are those for which a value is given."""
 
     def read_target(self, reader: Reader, task_id: str) -> TargetView:
         return TargetView(reader.entity(task_id), reader.entity(self.owned_id()))
