@@ -153,6 +153,26 @@ def test_rev46_an_edit_of_the_words_names_no_entry_again(baker: Reviewer) -> Non
         assert entry(baker, ident).text == "resting"
 
 
+def test_rev58_keep_settles_two_edits_of_what_was_created(baker: Reviewer, phone: Reviewer) -> None:
+    """REV-58: the registers that make it this entry are written again with one value each."""
+    spent = {"startTime": at(-6), "endTime": at(-5), "summary": "shopping"}
+    baker.propose("create_time_entry", spent)
+    phone.pull(baker)
+    [item] = baker.waiting()
+    baker.verdicts.confirm(item.id, baker.later(), edited_args={**spent, "summary": "at the mill"})
+    phone.verdicts.confirm(item.id, phone.later(5000), edited_args={**spent, "summary": "at the market"})
+    baker.meet(phone)
+    [made] = [each for each in baker.page().entries if each.text == "at the market"]
+    contested = baker.journal.read(made.id)
+    assert contested is not None
+    assert contested.conflicts()["text"] == ["at the mill"]
+    assert baker.verdicts.keep(item.id, baker.later()).result == "kept"
+    entity = baker.journal.read(made.id)
+    assert entity is not None
+    assert (entity.value("text"), entity.value("at")) == ("at the market", at(-6))
+    assert not {"text", "at", "end"} & set(entity.conflicts())
+
+
 @pytest.mark.parametrize("change", ["a later end", "other words", "deleted"])
 def test_rev26_what_the_user_has_changed_after_confirming_it_is_not_proposed_again(
     baker: Reviewer, change: str
