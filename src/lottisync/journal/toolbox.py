@@ -23,6 +23,7 @@ from lottisync.journal.arguments import EDITED, INCOMPLETE, Call
 from lottisync.journal.task_action import TaskAction
 from lottisync.problem import Invalid, Problem, Sentence, counted
 from lottisync.review.action import Unreadable
+from lottisync.review.proposal import CITATIONS
 
 MAX_ARGUMENTS = 100_000
 """Characters of one call. Twenty items with titles and reasons take less than half."""
@@ -145,6 +146,11 @@ class Toolbox:
     def subject(self, tool: str) -> frozenset[str]:
         kind = self._action(tool)
         return frozenset() if kind is None else kind.subject
+
+    def unasked(self, tool: str) -> frozenset[str]:
+        """The arguments that no person is asked to type: ids, of what the proposal is about, what it uses and cites."""
+        kind = self._action(tool)
+        return CITATIONS if kind is None else kind.subject | kind.by_id | CITATIONS
 
     def unit(self, tool: str) -> str:
         kind = self._action(tool)
