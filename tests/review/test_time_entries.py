@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.review.reviewer import START, Reviewer
 
 from lottisync.agents.toolbox import TOOLBOX
-from lottisync.journal import evidence, time_entry
+from lottisync.journal import evidence, tasks, time_entry
 from lottisync.journal.toolbox import BadCall
 from lottisync.journal.types import Entry
 from lottisync.language import speaking, translated
@@ -205,6 +205,16 @@ def test_rev26_what_was_edited_before_it_was_confirmed_counts_as_changed(baker: 
     edited = {**spent, "startTime": at(-7)}
     assert baker.verdicts.confirm(item.id, baker.later(), edited_args=edited).result == "applied"
     assert "the user changed this already" in baker.propose("create_time_entry", spent, run="run2")
+
+
+def test_rev56_what_was_put_into_a_follow_up_is_named_by_its_text(baker: Reviewer) -> None:
+    """REV-56: it is in the way of an undo, and a person is told of it."""
+    item = confirmed(baker, "create_follow_up_task", {"title": "Buy salt"})
+    with baker.journal.reading() as reader:
+        [created] = [each.id for each in tasks.all_tasks(reader)[0] if each.title == "Buy salt"]
+    baker.note("n1", "The coarse one", created)
+    outcome = baker.verdicts.undo(item, baker.later())
+    assert [(one.entity, one.now) for one in outcome.stale] == [("n1", "The coarse one")]
 
 
 def test_rev404_why_a_change_cannot_be_is_a_sentence_that_can_be_translated(baker: Reviewer) -> None:

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from lottisync.entities.entity import Entity
 from lottisync.journal.arguments import EDITED, INCOMPLETE, Call
 from lottisync.journal.task_action import TaskAction
-from lottisync.problem import Invalid, Problem, Sentence, counted
+from lottisync.problem import Invalid, Sentence, counted
 from lottisync.review.action import Unreadable
 from lottisync.review.proposal import CITATIONS
 
@@ -307,9 +307,7 @@ def _fault(kind: str, limits: Mapping[str, Any], message: str) -> Sentence:
             return Sentence("it is one of {values}", values=limits["expected"])
         case "value_error":
             reason = limits["error"]
-            own = (
-                reason.sentence if isinstance(reason, Problem | Invalid) else reason.args[0] if reason.args else message
-            )
+            own = reason.sentence if isinstance(reason, Invalid) else reason.args[0] if reason.args else message
             return own if isinstance(own, Sentence) else Sentence("{text}", text=own)
     return _KINDS.get(kind) or Sentence("{text}", text=message)
 
