@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.command_line import run
@@ -62,17 +63,47 @@ def test_store_400_a_programs_own_journal_gets_a_sentence_that_helps(tmp_path: P
     assert "Give one of the two stores another name" in answer.err
 
 
-def test_store_34_fields_that_are_called_like_ours_are_shown_as_they_are(tmp_path: Path) -> None:
-    """STORE-34: `estimate=90` of a program was shown as 1h 30m, and its status in the words of tasks."""
+def with_a_job(path: Path, here: dict[str, Any], elsewhere: dict[str, Any]) -> Path:
+    """A home with a program's own store, whose one job was written here and elsewhere at the same time."""
     jobs = schema("jobs", [EntityType("job")])
-    laptop, phone = (Home.create(tmp_path / name, name, [jobs]) for name in ("laptop", "phone"))
-    fields = {"estimate": 90, "isChecked": True, "status": "GROOMED", "at": "noon", "categoryId": "c"}
-    for device, status in ((laptop, "DONE"), (phone, "OPEN")):
+    laptop, phone = (Home.create(path / name, name, [jobs]) for name in ("laptop", "phone"))
+    for device, fields in ((laptop, here), (phone, elsewhere)):
         with device.store("jobs").transaction(clock.now(), HIGH) as tx:
-            tx.put("j1", "job", {**fields, "status": status})
+            tx.put("j1", "job", fields)
     send(phone.store("jobs"), laptop.store("jobs"), now=clock.now())
     laptop.close()
     phone.close()
+    return path / "laptop"
+
+
+def test_store_34_nothing_and_an_empty_text_are_seen(tmp_path: Path) -> None:
+    """STORE-34: of `estimate=null` there was nothing, where the value stands."""
+    home = with_a_job(tmp_path, {"estimate": None, "note": ""}, {"estimate": 90, "note": "late"})
+    for call in (["conflicts"], ["conflicts", "show", "j1"], ["history", "j1"]):
+        said = run(*call, home=home).out
+        assert ("none" in said, '""' in said) == (True, True), said
+    numbers = {
+        one["path"]: 1 + [each["value"] for each in one["values"]].index({"estimate": None, "note": ""}[one["path"]])
+        for one in run("conflicts", "--json", home=home).json["conflicts"]
+    }
+    said = run("conflicts", "keep", "j1", "estimate", str(numbers["estimate"]), home=home).out
+    assert said.strip() == "estimate is settled.  none"
+    said = run("--language", "de", "conflicts", "keep", "j1", "note", str(numbers["note"]), home=home).out
+    assert said.strip() == 'note ist geklärt.  ""'
+
+
+def test_store_34_sets_and_receipts_of_another_program_are_called_by_their_names(tmp_path: Path) -> None:
+    """STORE-34: they may be called like ours."""
+    home = with_a_job(tmp_path, {"labels/x": 1, "receipts/r": 1}, {"labels/x": 2, "receipts/r": 2})
+    for call in (["conflicts"], ["conflicts", "show", "j1"], ["history", "j1"]):
+        said = run(*call, home=home).out
+        assert ("labels/x" in said, "receipts/r" in said) == (True, True), said
+
+
+def test_store_34_fields_that_are_called_like_ours_are_shown_as_they_are(tmp_path: Path) -> None:
+    """STORE-34: `estimate=90` of a program was shown as 1h 30m, and its status in the words of tasks."""
+    fields = {"estimate": 90, "isChecked": True, "status": "GROOMED", "at": "noon", "categoryId": "c"}
+    with_a_job(tmp_path, {**fields, "status": "DONE"}, {**fields, "status": "OPEN"})
     history = run("history", "j1", home=tmp_path / "laptop").out
     for name, value in {**fields, "status": "DONE", "isChecked": "true"}.items():
         assert re.search(rf"\b{name} +{value}", history), (name, history)

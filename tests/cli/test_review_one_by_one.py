@@ -1,5 +1,6 @@
 """`lottisync review -i`: one proposal after the other, each with a key."""
 
+import re
 import subprocess
 import sys
 
@@ -135,3 +136,28 @@ def test_rev463_what_a_proposal_is_about_is_not_asked_for(desk: Desk) -> None:
     assert "entryId [" not in shown
     with desk.home.journal.reading() as reader:
         assert time_entry.read(reader, "e1").text == "resting"
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "typed", "asked"),
+    [
+        ("link_task", {"relation": "blocks", "targetTaskId": "t2"}, "fixes", ["relation"]),
+        ("migrate_checklist_items", {"items": [{"id": "i1", "title": "Flour"}], "targetTaskId": "t2"}, "", ["title"]),
+        (
+            "update_checklist_items",
+            {"items": [{"id": "i1", "isChecked": True, "reason": "The note says so, now", "evidenceEntryIds": ["e1"]}]},
+            "",
+            ["isChecked", "reason"],
+        ),
+    ],
+)
+def test_rev463_nobody_is_asked_to_type_an_id(
+    desk: Desk, tool: str, args: dict[str, object], typed: str, asked: list[str]
+) -> None:
+    """REV-46: neither of another task, nor of an entry that is cited."""
+    desk.edit_journal(lambda tx: tasks.add_task(tx, "t2", "Go shopping"))
+    desk.edit_journal(lambda tx: tasks.add_note(tx, "e1", "t1", "The flour is here"))
+    desk.propose(tool, args)
+    shown = desk.type("-i", keys=["e", *[typed] * len(asked), "q"])
+    assert re.findall(r"^(\w+) \[.*\]:$", shown, re.MULTILINE) == asked
+    assert [one["outcome"] for one in desk.ask("ledger")] == ["confirmed"]

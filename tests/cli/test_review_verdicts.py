@@ -1,15 +1,18 @@
 """`lottisync review`: the verbs of a verdict, what they answer, and their exit codes."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from pydantic import field_validator
 from tests.support.review_desk import AGENT, BATCH, Desk, elsewhere
 
 from lottisync.device import clock
 from lottisync.entities.entity import LOW
-from lottisync.journal.toolbox import ACTIONS
+from lottisync.journal.task_action import TaskAction
+from lottisync.journal.toolbox import ACTIONS, Toolbox
 from lottisync.language import speaking, translated
+from lottisync.problem import Invalid
 from lottisync.review.action import Unreadable
 from lottisync.store.instant import iso
 
@@ -176,6 +179,28 @@ def test_rev_952_what_the_library_finds_is_said_in_words_of_ours(desk: Desk) -> 
     with speaking("de"):
         assert "title: es ist ein Text" in translated(read.reason)
         assert "colour: dieses Argument gibt es nicht" in translated(read.reason)
+
+
+class Sized(TaskAction):
+    """An action whose check raises as all of the journal may."""
+
+    tool: ClassVar[str] = "size"
+    purpose: ClassVar[str] = "Set a size."
+
+    size: int
+
+    @field_validator("size")
+    @classmethod
+    def _checked(cls, size: int) -> int:
+        raise Invalid("a title has 1 to {max_title} characters; got {count}", max_title=9, count=size)
+
+
+def test_rev_952_what_a_check_finds_is_said_in_the_readers_language() -> None:
+    """REV-952"""
+    read = Toolbox([Sized]).read("size", {"size": 10})
+    assert isinstance(read, Unreadable)
+    with speaking("de"):
+        assert translated(read.reason) == "size: ein Titel hat 1 bis 9 Zeichen; angegeben: 10"
 
 
 def test_rev_600_the_answer_to_an_edit_says_what_took_effect(desk: Desk) -> None:

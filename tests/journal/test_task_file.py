@@ -16,6 +16,7 @@ from lottisync.entities.schema import derived_id
 from lottisync.journal import task_file, tasks
 from lottisync.journal.task_file import Added
 from lottisync.journal.types import Entry
+from lottisync.language import speaking, translated
 from lottisync.problem import Problem
 from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
@@ -259,7 +260,7 @@ DAMAGED: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "its end is missing"),
     "no JSON": (b"Dear diary", "line 1: this is no JSON"),
     "cut off": (json.dumps(LIST).encode()[:-10], "its end is missing"),
-    "not UTF-8": (json.dumps(LIST).encode().replace(b"Plain", b"\xff\xfe"), "decode"),
+    "not UTF-8": (json.dumps(LIST).encode().replace(b"Plain", b"\xff\xfe"), "not UTF-8"),
     "too deep": (b"[" * 100_000, "bad-file"),
     "a list": (b"[]", "object"),
     "no format": (changed(lambda c: c.pop("format")), "format"),
@@ -300,6 +301,45 @@ DAMAGED: dict[str, tuple[bytes, str]] = {
     "a tick that is not a boolean": (item_with(checked="yes"), "checked"),
     "a note of spaces": (note_with(text=" \n"), "a note has"),
 }
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("no format", "ist keine Datei im Format lottisync-tasks/1: das Feld format fehlt"),
+        ("a task without a title", "ist keine Datei im Format lottisync-tasks/1: tasks[0]: das Feld title fehlt"),
+        ("a field too many", "ist keine Datei im Format lottisync-tasks/1: es gibt kein Feld extra"),
+        (
+            "minutes below 1",
+            "ist keine Datei im Format lottisync-tasks/1: tasks[0].estimate: diesen Wert kennt das Format nicht "
+            "(Expected `int` >= 1)",
+        ),
+        ("not UTF-8", "ist keine Datei im Format lottisync-tasks/1: das ist kein UTF-8"),
+    ],
+)
+def test_cli_440_what_is_wrong_with_a_file_is_said_in_the_readers_language(damage: str, said: str) -> None:
+    """CLI-440: it was said in the words of the decoder."""
+    with pytest.raises(Problem) as caught:
+        task_file.parse(DAMAGED[damage][0], "list.json")
+    with speaking("de"):
+        assert translated(caught.value) == f"list.json {said}. Nichts wurde importiert"
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("a task key twice", "list.json: der Schlüssel 'boiler' (Aufgabe)"),
+        ("an item key twice", "list.json: Aufgabe 'boiler': der Schlüssel 'call' (Punkt einer Checkliste)"),
+        ("a note key twice", "list.json: Aufgabe 'boiler': der Schlüssel 'n' (Notiz)"),
+        ("a label key twice", "list.json: der Schlüssel 'house' (Label)"),
+    ],
+)
+def test_cli_440_whose_key_is_used_twice_is_said_in_the_readers_language(damage: str, said: str) -> None:
+    """CLI-440"""
+    with pytest.raises(Problem) as caught:
+        task_file.parse(DAMAGED[damage][0], "list.json")
+    with speaking("de"):
+        assert translated(caught.value) == f"{said} kommt zweimal vor. Nichts wurde importiert"
 
 
 @pytest.mark.parametrize("damage", DAMAGED)

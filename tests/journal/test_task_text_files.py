@@ -217,7 +217,9 @@ def test_jour_463_any_file_is_read_or_refused(form: str, raw: bytes) -> None:
         ("markdown", "- [ ] a `due 2026-13-01`\n", 1, "a due date is"),
         ("markdown", "- [ ] a <!-- task id=a/b -->\n", 1, "id"),
         ("markdown", "- [ ] a\n  > *x* <!-- time id=x -->\n  > walked\n", 2, "minutes"),
-        ("csv", 'title\na\n"b\n', 3, "unexpected end"),
+        ("csv", 'title\na\n"b\n', 3, "a quotation mark is opened and not closed"),
+        ("csv", 'title,due\n"a"b,\n', 2, "a cell goes on behind the quotation mark that closes it"),
+        ("csv", f"title\n{'a' * 131_073}\n", 2, "a cell has more than 131,072 characters"),
         ("csv", "title,prio\na,1\n", 1, "'prio' is not a column"),
         ("csv", "text,type\na,item\n", 2, "before the first task"),
         ("csv", 'text,minutes\n"a\nb",\nc,ten\n', 4, "minutes"),
@@ -263,3 +265,31 @@ def test_cli_440_what_is_wrong_with_a_line_is_said_in_the_readers_language() -> 
         task_csv.read(b"title,due\nMilk,2026-99-99\n", "a.csv", 0)
     with speaking("de"):
         assert translated(refused.value).startswith("a.csv: Zeile 2: eine Fälligkeit ist ein Tag wie")
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b'title\n"Milk\n', "Zeile 2: ein Anführungszeichen wird nicht geschlossen"),
+        (b'title,due\n"Milk"x,\n', "Zeile 2: eine Zelle geht hinter ihrem schließenden Anführungszeichen weiter"),
+        (b"title\n" + b"a" * 131_073, "Zeile 2: eine Zelle hat mehr als 131.072 Zeichen"),
+        (b"title,type\nMilk,odd\n", "Zeile 2: ein Typ ist einer von task, item, note, time; da steht 'odd'"),
+    ],
+)
+def test_cli_440_a_line_that_is_no_csv_is_said_so_in_the_readers_language(raw: bytes, said: str) -> None:
+    """CLI-440: the words of the reader of CSV are English alone."""
+    with pytest.raises(Problem) as refused:
+        task_csv.read(raw, "a.csv", 0)
+    with speaking("de"):
+        assert translated(refused.value) == f"a.csv: {said}. Nichts wurde importiert"
+
+
+def test_cli_440_an_unknown_fault_of_csv_keeps_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CLI-440: another version of Python may know more of them."""
+
+    def broken(line: str) -> list[str]:
+        raise csv.Error("odd")
+
+    monkeypatch.setattr(csv, "reader", lambda lines, **_: map(broken, lines))
+    with pytest.raises(Problem, match=r"line 1: it is no CSV \(odd\)"):
+        task_csv.read(b"title\n", "a.csv", 0)

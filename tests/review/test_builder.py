@@ -14,7 +14,7 @@ from lottisync.journal.toolbox import ACTIONS
 from lottisync.review.builder import MAX_ITEMS
 from lottisync.review.change import ChangeSet
 from lottisync.review.cleanup import RETENTION, remove_old_sets
-from lottisync.review.proposal import set_of
+from lottisync.review.proposal import created_id, set_of
 from lottisync.store import lookups
 
 QUEUED = "Proposal queued for user review."
@@ -469,6 +469,19 @@ def test_rev251_a_follow_up_that_was_confirmed_is_made_once_until_its_set_is_rem
     assert laptop.propose("create_follow_up_task", again, run="r2") == "Skipped: the user confirmed this already."
     assert remove_old_sets(laptop.agents, laptop.later(RETENTION)) == 1
     assert laptop.propose("create_follow_up_task", again, run="r3").startswith(QUEUED)
+
+
+def test_rev26_what_was_confirmed_and_has_no_title_here_is_asked_again(laptop: Reviewer, phone: Reviewer) -> None:
+    """REV-26: the decision came from the laptop without the task, and another program had written to the task's id.
+    Nobody can tell when it lost its title, so all that the person wrote counts as later."""
+    for device in (laptop, phone):
+        device.add_task()
+    laptop.propose("create_follow_up_task", {"title": "Buy salt"})
+    [item] = laptop.waiting()
+    laptop.verdicts.confirm(item.id, laptop.later())
+    phone.pull(laptop, "agent")
+    phone.do(lambda tx: tx.put(created_id(laptop.proposal(item.id).operation_id, "task"), "task", {"priority": "P1"}))
+    assert phone.propose("create_follow_up_task", {"title": "Buy salt"}, run="r2").startswith(QUEUED)
 
 
 @pytest.mark.parametrize("change", ["deleted", "renamed"])

@@ -276,8 +276,13 @@ def test_rev46_an_edit_does_not_turn_a_link_round(laptop: Reviewer) -> None:
     [item] = laptop.waiting()
     turned = {"relation": "is_blocked_by", "targetTaskId": "t2"}
     assert "not what they are about" in laptop.verdicts.confirm(item.id, laptop.later(), edited_args=turned).message
-    other = {"relation": "fixes", "targetTaskId": "t2"}
+    elsewhere = {"relation": "blocks", "targetTaskId": "t1"}
+    assert "not what they are about" in laptop.verdicts.confirm(item.id, laptop.later(), edited_args=elsewhere).message
+    other = {"relation": "fixes"}  # the other task stays as it was proposed
     assert laptop.verdicts.confirm(item.id, laptop.later(), edited_args=other, against="current").result == "applied"
+    entity = laptop.journal.read(link_id("entryLink", "t1", "t2"))
+    assert entity is not None
+    assert view(entity, EntryLink).relations == {"fixes": True}
 
 
 @pytest.mark.parametrize(("target", "said"), [("t9", "task t9: not found"), ("t1", "a task is not linked with itself")])

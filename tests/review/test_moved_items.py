@@ -34,6 +34,18 @@ def test_rev96_an_item_moves_with_its_tick_and_back(kitchen: Reviewer) -> None:
     assert (kitchen.titles("t1"), kitchen.titles("t2")) == (["Flour", "Salt"], [])
 
 
+def test_rev46_an_edit_moves_it_to_another_task_than_proposed(kitchen: Reviewer) -> None:
+    """REV-46: the item is what it is about. The other task is an argument; an edit of it was refused."""
+    kitchen.add_task("t3", "Order flour")
+    kitchen.propose("migrate_checklist_items", MOVE)
+    [item] = kitchen.waiting()
+    other = kitchen.verdicts.confirm(item.id, kitchen.later(), edited_args={**item.args, "id": "t1-i1"})
+    assert (other.result, other.message) == ("failed", "an edit changes the arguments, not what they are about")
+    edited = kitchen.verdicts.confirm(item.id, kitchen.later(), edited_args={**item.args, "targetTaskId": "t3"})
+    assert edited.result == "applied"
+    assert [kitchen.titles(task) for task in ("t1", "t2", "t3")] == [["Salt"], [], ["Flour"]]
+
+
 def test_rev96_two_devices_that_confirm_it_move_it_once(kitchen: Reviewer, phone: Reviewer) -> None:
     """REV-307, REV-54"""
     kitchen.propose("migrate_checklist_items", MOVE)

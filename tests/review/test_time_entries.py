@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.review.reviewer import START, Reviewer
 
 from lottisync.agents.toolbox import TOOLBOX
-from lottisync.journal import evidence, time_entry
+from lottisync.journal import evidence, tasks, time_entry
 from lottisync.journal.toolbox import BadCall
 from lottisync.journal.types import Entry
 from lottisync.language import speaking, translated
@@ -153,6 +153,26 @@ def test_rev46_an_edit_of_the_words_names_no_entry_again(baker: Reviewer) -> Non
         assert entry(baker, ident).text == "resting"
 
 
+def test_rev58_keep_settles_two_edits_of_what_was_created(baker: Reviewer, phone: Reviewer) -> None:
+    """REV-58: the registers that make it this entry are written again with one value each."""
+    spent = {"startTime": at(-6), "endTime": at(-5), "summary": "shopping"}
+    baker.propose("create_time_entry", spent)
+    phone.pull(baker)
+    [item] = baker.waiting()
+    baker.verdicts.confirm(item.id, baker.later(), edited_args={**spent, "summary": "at the mill"})
+    phone.verdicts.confirm(item.id, phone.later(5000), edited_args={**spent, "summary": "at the market"})
+    baker.meet(phone)
+    [made] = [each for each in baker.page().entries if each.text == "at the market"]
+    contested = baker.journal.read(made.id)
+    assert contested is not None
+    assert contested.conflicts()["text"] == ["at the mill"]
+    assert baker.verdicts.keep(item.id, baker.later()).result == "kept"
+    entity = baker.journal.read(made.id)
+    assert entity is not None
+    assert (entity.value("text"), entity.value("at")) == ("at the market", at(-6))
+    assert not {"text", "at", "end"} & set(entity.conflicts())
+
+
 @pytest.mark.parametrize("change", ["a later end", "other words", "deleted"])
 def test_rev26_what_the_user_has_changed_after_confirming_it_is_not_proposed_again(
     baker: Reviewer, change: str
@@ -185,6 +205,16 @@ def test_rev26_what_was_edited_before_it_was_confirmed_counts_as_changed(baker: 
     edited = {**spent, "startTime": at(-7)}
     assert baker.verdicts.confirm(item.id, baker.later(), edited_args=edited).result == "applied"
     assert "the user changed this already" in baker.propose("create_time_entry", spent, run="run2")
+
+
+def test_rev56_what_was_put_into_a_follow_up_is_named_by_its_text(baker: Reviewer) -> None:
+    """REV-56: it is in the way of an undo, and a person is told of it."""
+    item = confirmed(baker, "create_follow_up_task", {"title": "Buy salt"})
+    with baker.journal.reading() as reader:
+        [created] = [each.id for each in tasks.all_tasks(reader)[0] if each.title == "Buy salt"]
+    baker.note("n1", "The coarse one", created)
+    outcome = baker.verdicts.undo(item, baker.later())
+    assert [(one.entity, one.now) for one in outcome.stale] == [("n1", "The coarse one")]
 
 
 def test_rev404_why_a_change_cannot_be_is_a_sentence_that_can_be_translated(baker: Reviewer) -> None:

@@ -1,6 +1,7 @@
 """The registry: classes, schemas, and what is accepted of what a model sends."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from lottisync.journal.actions.add_multiple_checklist_items import AddMultipleCh
 from lottisync.journal.actions.set_task_status import PROPOSED_STATUSES
 from lottisync.journal.arguments import Call
 from lottisync.journal.task_action import ActionBatch, TaskAction
-from lottisync.journal.toolbox import BadCall, schema
+from lottisync.journal.toolbox import ACTIONS, BadCall, schema
+from lottisync.review.proposal import CITATIONS
 
 
 def accepted(name: str, args: Any) -> dict[str, Any]:
@@ -57,6 +59,15 @@ def test_rev1_classes_of_tools() -> None:
         "update_time_entry",
         "update_running_timer",
     }
+
+
+def test_rev46_every_argument_that_is_an_id_is_said_to_be_one() -> None:
+    """REV-46: nobody is asked to type one, and no field of a page shows one."""
+    for name, tool in ACTIONS.tools.items():
+        if issubclass(tool, TaskAction) and not tool.is_batch:
+            ids = {each for each in schema(tool)["properties"] if re.search(r"(^i|I)ds?$", each)}
+            assert ids <= ACTIONS.unasked(name) <= {*ids, *CITATIONS}, name
+    assert ACTIONS.unasked("a tool of a newer version") == CITATIONS
 
 
 def test_rev2_what_a_model_reads_is_what_it_read_before() -> None:

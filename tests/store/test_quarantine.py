@@ -239,9 +239,12 @@ def test_store_20_check_finds_what_was_changed_in_quarantine_by_hand(tmp_path: P
 
 
 def test_store_24_a_reason_keeps_its_words_if_they_are_short_and_else_its_beginning() -> None:
-    """STORE-24: three ids of 64 characters are short."""
+    """STORE-24: three ids of 64 characters are short; their words are longer than what is kept of a long reason."""
     ids = {name: name * 64 for name in "abc"}
-    short = Sentence("{a} leads to {b}, and {b} to {c}: a link has two ends", **ids)
+    short = Sentence(
+        "{a} leads to {b}, and {b} leads to {c}: that is a link too many, since a link has two ends", **ids
+    )
+    assert len(stored_reason(short)) > MAX_REASON
     assert of_column(stored_reason(short)) == short
     assert of_column(stored_reason(short)).arguments == ids
     long = Sentence("it is bad: {text}", text="x" * MAX_WORDS)

@@ -51,7 +51,8 @@ class Desk:
     def propose(self, tool: str, args: dict[str, Any], run: str = "r1") -> list[str]:
         waiting = open_proposals(self.home.agent, ACTIONS, clock.now(), agent_id=AGENT)
         builder = wake_on(self.home.journal, self.home.agent, run=run, waiting=[one.id for one in waiting])
-        assert "queued" in builder.queue(tool, args, clock.now())
+        answer = builder.queue(tool, args, clock.now())
+        assert "queued" in answer, answer
         with self.home.agent.transaction(clock.now(), LOW) as tx:
             return builder.build(tx, clock.now())
 

@@ -358,6 +358,18 @@ async def test_sync_32_a_connection_may_be_closed_twice_and_the_first_word_count
     b.connections.clear()
 
 
+def test_sync_32_a_last_word_is_cut_to_what_a_message_may_hold(members: list[Member]) -> None:
+    """SYNC-32: here as over the wire. A sentence that fits keeps its words here."""
+    a, b = members
+    for reason in ("x" * (m.MAX_TEXT + 1), Sentence("store {name}", name="x" * (m.MAX_TEXT - 6))):
+        conversation = a.conversation(b, dialled=True)
+        conversation.close("stores", reason)
+        assert conversation.ended is not None
+        assert conversation.ended.reason == reason[: m.MAX_TEXT]
+        assert isinstance(conversation.ended.reason, Sentence) == isinstance(reason, Sentence)
+        conversation.release()
+
+
 async def test_sync_32_a_device_that_stops_says_goodbye(members: list[Member]) -> None:
     a, b = members
     cable = Cable()

@@ -1,6 +1,8 @@
 """Conflicts, devices and activity over HTTP."""
 
 import re
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -488,20 +490,55 @@ def test_web_962_what_was_edited_is_said_in_the_readers_language() -> None:
         assert verdict_word(replace(stored, tool_name="?")) == "bestätigt als: Set status to GROOMED"
 
 
-def test_web_33_a_programs_own_store_is_shown_as_it_is(visitor: Visitor, tmp_path: Path) -> None:
-    """WEB-33, STORE-34: its fields may have the names of ours; they were shown, and written, as those of a task."""
-    jobs = schema("jobs", [EntityType("task")])
-    home, other = visitor.home, TaskHome.create(tmp_path / "other", "phone", [jobs])
-    Home.open(home.path, [jobs]).close()
-    home.look_for_stores()
-    for device, estimate in ((other, 90), (home, 30)):
+JOBS = schema("jobs", [EntityType("task")])
+
+
+@pytest.fixture
+def other(visitor: Visitor, tmp_path: Path) -> Iterator[TaskHome]:
+    """Another device with a store of some program's own, which the visitor's home has too."""
+    Home.open(visitor.home.path, [JOBS]).close()
+    visitor.home.look_for_stores()
+    with closing(TaskHome.create(tmp_path / "other", "phone", [JOBS])) as home:
+        yield home
+
+
+def disagree_on_estimate(visitor: Visitor, other: TaskHome, ours: Any, theirs: Any) -> None:
+    for device, estimate in ((other, theirs), (visitor.home, ours)):
         with device.store("jobs").transaction(now(), PERSON) as tx:
-            tx.put("j1", "task", {"title": "Weld", "estimate": estimate})
-    send(other.store("jobs"), home.store("jobs"))
-    other.close()
+            tx.put("j1", "task", {"estimate": estimate})
+    send(other.store("jobs"), visitor.home.store("jobs"))
+
+
+def test_web_33_a_programs_own_store_is_shown_as_it_is(visitor: Visitor, other: TaskHome) -> None:
+    """WEB-33, STORE-34: its fields may have the names of ours; they were shown, called and written as those of a
+    task."""
+    disagree_on_estimate(visitor, other, 30, 90)
     page = visitor.get("/conflicts")
     assert sorted(re.findall(r'class="side">([^<]+)<', page)) == ["30", "90"]
+    assert re.findall(r'-field">([^<]+)<', page) == ["estimate"]
     assert 'name="value"' not in page
     answer = visitor.post("/conflicts", 400, **fields(page), keep="both", value="60")
     assert "Estimate cannot be written here: keep one of its values" in answer
     assert "No two devices disagree." in visitor.post("/conflicts", **fields(page), keep="2")
+
+
+def test_web_33_nothing_and_an_empty_text_are_seen(visitor: Visitor, other: TaskHome) -> None:
+    """STORE-34: the one in a word, the other in quotation marks."""
+    disagree_on_estimate(visitor, other, None, "")
+    assert sorted(re.findall(r'class="side">([^<]*)<', visitor.get("/conflicts"))) == ["&#34;&#34;", "none"]
+
+
+def test_web_33_what_another_program_calls_a_task_is_none_of_ours(visitor: Visitor, other: TaskHome) -> None:
+    """WEB-33, STORE-34: deleted on one device and edited on the other."""
+    theirs, ours = other.store("jobs"), visitor.home.store("jobs")
+    with theirs.transaction(now(), PERSON) as tx:
+        tx.put("j1", "task", {"name": "Weld"})
+    send(theirs, ours)
+    with theirs.transaction(now(), PERSON) as tx:
+        tx.delete("j1")
+    with ours.transaction(now(), PERSON) as tx:
+        tx.put("j1", "task", {"name": "Weld twice"})
+    send(theirs, ours)
+    page = visitor.get("/conflicts")
+    assert ">Keep it<" in page
+    assert "Keep the task" not in page

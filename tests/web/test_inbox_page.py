@@ -400,12 +400,25 @@ def test_web_504_a_contested_row_says_what_each_device_decided(visitor: Visitor)
             "Keep it · Add: &#34;Call the fitter&#34;",
             "Back to before · Add: &#34;Call the fitter&#34;",
         ),
+        (
+            (
+                "create_time_entry",
+                {
+                    "startTime": "2026-11-20T08:00:00+01:00",
+                    "endTime": "2026-11-20T09:00:00+01:00",
+                    "summary": "shopping",
+                },
+            ),
+            "Keep it · Time: 60 min, &#34;shopping&#34;",
+            "Back to before · Time: 60 min, &#34;shopping&#34;",
+        ),
     ],
 )
 def test_web_1022_the_buttons_of_a_contested_row_name_what_they_stand_for(
     visitor: Visitor, call: tuple[str, dict[str, Any]], kept: str, before: str
 ) -> None:
-    """WEB-1022: the value that took effect, and the one from before."""
+    """WEB-1022: the value that took effect, and the one from before. What is created is kept whole: the button named
+    the start of a time entry alone."""
     propose(visitor.home, call)
     [(item, shown)] = visitor.rows(visitor.get("/inbox"))
     visitor.decide(item, shown, "confirm")

@@ -68,7 +68,7 @@ class FieldWords(NamedTuple):
         if path == DELETED_AT and value is not None:
             return say("deleted")
         if self.labels is None:
-            return _brief(value)
+            return cut(words.stored(value), 60)
         if split(path)[0] in SETS:
             return _membership(value)
         if value is not None and path in TICKS:
@@ -86,7 +86,7 @@ class FieldWords(NamedTuple):
         if path == DELETED_AT:
             return say("edited") if value is None else say("deleted")
         if self.labels is None:
-            return _brief(value)
+            return cut(words.stored(value), 60)
         if split(path)[0] in SETS:
             return _membership(value)
         if value is None or path == "status" or path in TICKS or holds_instant(path):

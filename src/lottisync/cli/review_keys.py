@@ -16,7 +16,6 @@ from lottisync.problem import Usage
 from lottisync.review import shown_items as printed
 from lottisync.review.item_view import ItemView
 from lottisync.review.outcome import Outcome
-from lottisync.review.proposal import CITATIONS
 
 KEYS = {
     "y": marked("confirm it"),
@@ -132,10 +131,9 @@ def _page_of(terminal: Terminal, item_id: str) -> ItemView:
 
 
 def _edited(terminal: Terminal, tool: str, before: dict[str, Any], keys: KeyInput) -> dict[str, Any]:
-    """The arguments as the person typed them; an empty line leaves one as it was. What the proposal is about, and what
-    it cites, are not asked for."""
+    """The arguments as the person typed them; an empty line leaves one as it was."""
     args = dict(before)
-    for name in [name for name in args if name not in ACTIONS.subject(tool) | CITATIONS]:
+    for name in [name for name in args if name not in ACTIONS.unasked(tool)]:
         terminal.line(f"{name} [{args[name]}]:")
         typed = keys.line().strip()
         if typed:

@@ -82,6 +82,8 @@ class TaskAction(Proposed):
     marks_rejection: ClassVar[bool] = False
     catalogue: ClassVar[Catalogue] = OURS
     topic: ClassVar[Topic] = Topic.STATUS
+    by_id: ClassVar[frozenset[str]] = frozenset()
+    """The arguments besides `subject` that name something by its id. A person may change one, and is not asked to."""
     is_batch: ClassVar[bool] = False
 
     def arguments(self) -> dict[str, Any]:

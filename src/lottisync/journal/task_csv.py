@@ -67,9 +67,21 @@ def _rows(text: str, name: str) -> Iterator[FileRow]:
                 yield _row(columns, cells, name, begins)
             begins = reader.line_num + 1
     except csv.Error as error:
-        raise bad_line(name, begins, Sentence("{error}", error=error)) from None
+        raise bad_line(name, begins, _fault(error)) from None
     if not columns:
         raise bad_line(name, 1, Sentence("it names no columns; they are {columns}", columns=", ".join(COLUMNS)))
+
+
+def _fault(error: csv.Error) -> Sentence:
+    """What is wrong with a line that the reader of CSV does not take: it says that in English alone."""
+    said = str(error)
+    if "unexpected end" in said:
+        return Sentence("a quotation mark is opened and not closed")
+    if "expected after" in said:
+        return Sentence("a cell goes on behind the quotation mark that closes it")
+    if "field limit" in said:
+        return Sentence("a cell has more than {most:,} characters", most=csv.field_size_limit())
+    return Sentence("it is no CSV ({error})", error=error)
 
 
 def _columns(cells: list[str], name: str) -> list[str]:

@@ -20,6 +20,7 @@ from lottisync.entities.schema import derived_id
 from lottisync.entities.version import ENTITY_ID
 from lottisync.journal import names, repetition, task_values, tasks, time_entry
 from lottisync.journal.types import Task
+from lottisync.language import marked
 from lottisync.problem import Problem, Sentence
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis
@@ -30,6 +31,8 @@ MAX_BYTES = 64 * 1024 * 1024
 TOGETHER = 1_000
 """How many entities are gathered before they are written: the progress bar moves on, and little memory is used."""
 Key = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
+_MISSING = re.compile("Object missing required field `(.+)`")
+_UNKNOWN = re.compile("Object contains unknown field `(.+)`")
 _BYTE = re.compile(r"\(byte (\d+)\)")
 Id = Annotated[str, msgspec.Meta(pattern=ENTITY_ID.pattern)]
 Title = Annotated[str, msgspec.Meta(min_length=1, max_length=task_values.MAX_TITLE)]
@@ -121,10 +124,25 @@ def parse(raw: bytes, name: str) -> TaskFile:
             "{name} is not a {format} file: {error}. Nothing was imported",
             name=name,
             format=FORMAT,
-            error=error,
+            error=_fault(error),
         ) from None
     _check(file, name)
     return file
+
+
+def _fault(error: Exception) -> Sentence:
+    """What is wrong with a file that is JSON: where, and what. The decoder says it in English alone; what it says of a
+    value stays as a detail."""
+    if isinstance(error, UnicodeDecodeError):
+        return Sentence("it is not UTF-8")
+    said, _, place = str(error).partition(" - at `$")
+    fault = Sentence("the value is not one that the format has ({detail})", detail=said)
+    if found := _MISSING.fullmatch(said):
+        fault = Sentence("the field {field} is missing", field=found[1])
+    elif found := _UNKNOWN.fullmatch(said):
+        fault = Sentence("there is no field {field}", field=found[1])
+    where = place.rstrip("`").removeprefix(".")
+    return Sentence("{path}: {why}", path=where, why=fault) if where else fault
 
 
 def line_of(error: Exception, raw: bytes) -> int | None:
@@ -137,8 +155,8 @@ def line_of(error: Exception, raw: bytes) -> int | None:
 
 def _check(file: TaskFile, name: str) -> None:
     labels = {label.key for label in file.labels}
-    _unique([label.key for label in file.labels], "label", name)
-    _unique([task.key for task in file.tasks], "task", name)
+    _unique([label.key for label in file.labels], marked("label"), name)
+    _unique([task.key for task in file.tasks], marked("task"), name)
     for label in file.labels:
         with refused_at(Sentence("{name}: label {key}", name=name, key=quoted(label.key))):
             task_values.checked_title(label.name)
@@ -146,8 +164,8 @@ def _check(file: TaskFile, name: str) -> None:
         where = Sentence("{name}: task {key}", name=name, key=quoted(task.key))
         with refused_at(where):
             _check_values(task)
-        _unique([item.key for item in task.checklist], "checklist item", where)
-        _unique([note.key for note in task.notes], "note", where)
+        _unique([item.key for item in task.checklist], marked("checklist item"), where)
+        _unique([note.key for note in task.notes], marked("note"), where)
         for key in task.labels:
             if key not in labels:
                 raise Problem(
@@ -206,7 +224,7 @@ def _unique(keys: list[str], what: str, where: str) -> None:
             "bad-file",
             "{where}: the {what} key {quoted} is used twice. Nothing was imported",
             where=where,
-            what=what,
+            what=Sentence(what),
             quoted=quoted(doubled[0]),
         )
 

@@ -21,8 +21,9 @@ from pydantic import ValidationError
 from lottisync.entities.entity import Entity
 from lottisync.journal.arguments import EDITED, INCOMPLETE, Call
 from lottisync.journal.task_action import TaskAction
-from lottisync.problem import Invalid, Problem, Sentence, counted
+from lottisync.problem import Invalid, Sentence, counted
 from lottisync.review.action import Unreadable
+from lottisync.review.proposal import CITATIONS
 
 MAX_ARGUMENTS = 100_000
 """Characters of one call. Twenty items with titles and reasons take less than half."""
@@ -145,6 +146,11 @@ class Toolbox:
     def subject(self, tool: str) -> frozenset[str]:
         kind = self._action(tool)
         return frozenset() if kind is None else kind.subject
+
+    def unasked(self, tool: str) -> frozenset[str]:
+        """The arguments that no person is asked to type: ids, of what the proposal is about, what it uses and cites."""
+        kind = self._action(tool)
+        return CITATIONS if kind is None else kind.subject | kind.by_id | CITATIONS
 
     def unit(self, tool: str) -> str:
         kind = self._action(tool)
@@ -301,9 +307,7 @@ def _fault(kind: str, limits: Mapping[str, Any], message: str) -> Sentence:
             return Sentence("it is one of {values}", values=limits["expected"])
         case "value_error":
             reason = limits["error"]
-            own = (
-                reason.sentence if isinstance(reason, Problem | Invalid) else reason.args[0] if reason.args else message
-            )
+            own = reason.sentence if isinstance(reason, Invalid) else reason.args[0] if reason.args else message
             return own if isinstance(own, Sentence) else Sentence("{text}", text=own)
     return _KINDS.get(kind) or Sentence("{text}", text=message)
 

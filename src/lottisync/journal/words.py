@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from lottisync.language import marked, say, translated
 from lottisync.problem import Sentence
 from lottisync.shown import quoted
@@ -81,6 +83,14 @@ def value(path: str, held: Any) -> str:
     if path == "status":
         return translated(status(str(held)))
     return to_the_minute(held) if isinstance(held, str) and holds_instant(path) else str(held)
+
+
+def stored(held: Any) -> str:
+    """What a register of a program's own store holds, as it is: nothing in a word, and an empty text so that it is
+    seen."""
+    if held is None:
+        return say("none")
+    return held if isinstance(held, str) and held else msgspec.json.encode(held).decode()
 
 
 def status(held: str) -> Sentence:

@@ -3,7 +3,6 @@
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -134,7 +133,7 @@ def _pairs(site: Site) -> list[Pair]:
             for one in conflicts_of.decisions_of_store(reader):
                 texts = [_text(reader, one, candidate.value, known=known) for candidate in one.candidates]
                 sides = [
-                    _side(one, number, parts, candidate, names, of_tasks=store is site.journal)
+                    _side(one, number, parts, candidate, names, known=known, of_tasks=store is site.journal)
                     for number, (parts, candidate) in enumerate(zip(differing(texts), one.candidates, strict=True), 1)
                 ]
                 title = _title(reader, one.entity)
@@ -157,32 +156,37 @@ def _reason(reader: Reader, one: Conflict) -> str:
 
 
 def _side(
-    one: Conflict, number: int, parts: list[TextPart], candidate: Candidate, names: dict[Host, str], *, of_tasks: bool
+    one: Conflict,
+    number: int,
+    parts: list[TextPart],
+    candidate: Candidate,
+    names: dict[Host, str],
+    *,
+    known: bool,
+    of_tasks: bool,
 ) -> Side:
     yours = is_persons(one.path, candidate.precedence) if of_tasks else candidate.precedence >= PERSON
     by = say("you") if yours else say("an agent")
     device = names.get(candidate.host, say("another device"))
-    keeps = _outcome(one, candidate) or say("Keep the one of {device}", device=one_line(device))
+    keeps = _outcome(one, candidate, known=known) or say("Keep the one of {device}", device=one_line(device))
     value = "".join(part.text for part in parts)
     return Side(number, parts, device, by, iso(candidate.millis), _dot(candidate), keeps, value)
 
 
-def _outcome(one: Conflict, candidate: Candidate) -> str:
-    """What a choice does, where it is not a value that is kept."""
+def _outcome(one: Conflict, candidate: Candidate, *, known: bool) -> str:
+    """What a choice does, where it is not a value that is kept; a task is one of this program's stores only."""
     if one.path != DELETED_AT:
         return ""
     if candidate.value is not None:
         return say("Delete it after all")
-    return say("Keep the task") if one.type == "task" else say("Keep it")
+    return say("Keep the task") if known and one.type == "task" else say("Keep it")
 
 
 def _text(reader: Reader, one: Conflict, held: Any, *, known: bool) -> str:
     """A value, as people say it; of a store that is not known, as it is stored."""
     if one.path == DELETED_AT:
         return say("Deleted") if held is not None else say("Edited, and not deleted")
-    if known:
-        return words.value(one.path, words.named(reader, one.path, held))
-    return held if isinstance(held, str) else msgspec.json.encode(held).decode()
+    return words.value(one.path, words.named(reader, one.path, held)) if known else task_words.stored(held)
 
 
 def _title(reader: Reader, ident: str) -> str:

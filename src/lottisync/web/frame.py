@@ -182,7 +182,10 @@ def _verdicts_on(site: Site, item: str) -> list[tuple[str, ChangeDecision]]:
 
 
 def _choice_on(site: Site, item: ItemView) -> tuple[str, str]:
-    """What a contested item holds with its effect and what it held before, in words; '' where that is not a value."""
+    """What a contested item holds with its effect and what it held before, in words; '' where that is not a value: what
+    an item creates is kept whole."""
+    if item.creates:
+        return "", ""
     choice = site.inbox().choice_on(item.id, site.now())
     path = next((change.path for change in item.changes if change.path in choice.kept), "")
     before = words.value(path, choice.before[path]) if path in choice.before else ""

@@ -19,6 +19,7 @@ from lottisync.review.effect import StaleField
 from lottisync.review.heads import SetHead
 from lottisync.review.inbox import SetView
 from lottisync.review.item_view import ItemView
+from lottisync.review.proposal import PROSE
 from lottisync.web import clock_field, words
 
 HEADINGS = {
@@ -336,7 +337,7 @@ def _fields(item: ItemView) -> list[Field]:
     """The arguments that a person may put in other words: texts, numbers and days. Ids and reasons stay."""
     found = []
     for name, held in item.args.items():
-        if name in ("id", "reason", "confidence") or name.endswith(("Id", "Ids")):
+        if name in ACTIONS.unasked(item.tool) | PROSE:
             continue
         if isinstance(held, (str, int)) and not isinstance(held, bool):
             kind = "number" if isinstance(held, int) else _kind(name, held)

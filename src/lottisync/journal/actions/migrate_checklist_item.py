@@ -31,7 +31,8 @@ class MigrateChecklistItem(MovedItem, OwnedAction):
     tool: ClassVar[str] = "migrate_checklist_item"
     purpose: ClassVar[str] = "Propose to move one checklist item to another task."
     offered: ClassVar[bool] = False
-    subject: ClassVar[frozenset[str]] = frozenset({"id", "targetTaskId"})
+    subject: ClassVar[frozenset[str]] = frozenset({"id"})
+    by_id: ClassVar[frozenset[str]] = frozenset({"targetTaskId"})
     companions: ClassVar[Mapping[str, tuple[str, ...]]] = {POSITION[0]: POSITION[1:]}
 
     target_task_id: EntityIdText = Field(description="The id of the other task.")
