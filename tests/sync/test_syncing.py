@@ -16,7 +16,7 @@ def test_an_address_that_is_taken_is_a_sentence(tmp_path: Path) -> None:
     """It was a group of errors. The home is free again after it."""
 
     async def scenario(home: Home, port: int) -> None:
-        with pytest.raises(Problem, match="cannot listen on 127.0.0.1"):
+        with pytest.raises(Problem, match=r"cannot listen on 127\.0\.0\.1"):
             async with syncing(home, Address("127.0.0.1", port), discover=False):
                 pytest.fail("it listens")
         async with syncing(home, Address("127.0.0.1", 0), discover=False):
