@@ -34,7 +34,9 @@ from lottisync.review import effect_write
 from lottisync.sync.event import Mended, words
 from lottisync.sync.peer import AddressState, PeerState
 
-QUOTA = ModelError("rate-limited", "{address} asks to slow down: try again later ({words})", address="A", words="429")
+QUOTA = ModelError(
+    "model-rate-limited", "{address} asks to slow down: try again later ({words})", address="A", words="429"
+)
 NO_SENTENCES: list[Any] = [None, 3, {}, [1]]
 
 

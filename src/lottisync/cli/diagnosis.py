@@ -268,7 +268,7 @@ def model(environ: Mapping[str, str]) -> Finding:
     try:
         configured = model_from_environment(environ)
     except ModelError as error:
-        if error.code == "not-configured" and not environ.get("LOTTISYNC_MODEL_URL"):
+        if error.code == "model-not-configured" and not environ.get("LOTTISYNC_MODEL_URL"):
             return Finding("model", "unknown", say("no model is configured, so no agent wakes here"), None)
         return Finding("model", "fault", translated(error), say("Mend the variable, and start the daemon again"))
     return _reached("model", "", configured, environ)
