@@ -34,7 +34,9 @@ from lottisync.review import effect_write
 from lottisync.sync.event import Mended, words
 from lottisync.sync.peer import AddressState, PeerState
 
-QUOTA = ModelError("rate-limited", "{address} asks to slow down: try again later ({words})", address="A", words="429")
+QUOTA = ModelError(
+    "model-rate-limited", "{address} asks to slow down: try again later ({words})", address="A", words="429"
+)
 NO_SENTENCES: list[Any] = [None, 3, {}, [1]]
 
 
@@ -240,23 +242,23 @@ def test_cli_860_why_a_device_is_away(tmp_path: Path) -> None:
     """CLI-860: in the daemon's file, and in the table for when none runs."""
     home = TaskHome.create(tmp_path, "laptop")
     why = Sentence("the name {host} leads to no address ({why})", host="phone.example", why="Name or service not known")
-    away = Away("unreachable", "2026-03-01T10:00:00.000Z", error=why)
+    away = Away("unreachable", "2026-03-01T10:00:00.000Z", failure=why)
     remember_absences(home.space, {"phone": away}, clock.now())
     with home.space.reading() as reader:
         assert last_absences(reader) == {"phone": away}
-        kept = last_absences(reader)["phone"].error
+        kept = last_absences(reader)["phone"].failure
     status = DaemonStatus(
         1,
         2,
         "",
-        [PeerState("phone", "phone", error=why, away=away, addresses=[AddressState("a:1", [], error=why)])],
+        [PeerState("phone", "phone", failure=why, away=away, addresses=[AddressState("a:1", [], failure=why)])],
         unusable={"journal": why},
     )
     again = _decoder.decode(encoded(status))
     assert again == status
     [peer] = again.peers
     assert peer.away is not None
-    for each in (kept, peer.error, peer.away.error, peer.addresses[0].error, again.unusable["journal"]):
+    for each in (kept, peer.failure, peer.away.failure, peer.addresses[0].failure, again.unusable["journal"]):
         assert each is not None
         assert in_german(each).startswith("der Name phone.example führt zu keiner Adresse")
 
@@ -282,7 +284,7 @@ def test_cli_860_why_an_effect_failed(tmp_path: Path, monkeypatch: pytest.Monkey
     assert said in run_here("review", "confirm", name, "--language", "de", home=tmp_path).out
     assert said in run_here("review", "--language", "de", home=tmp_path).out
     [shown] = run_here("review", "--json", "--language", "de", home=tmp_path).json["sets"][0]["items"]
-    assert shown["error"] == "it failed unexpectedly (IndexError: 3)"
+    assert shown["failure"] == "it failed unexpectedly (IndexError: 3)"
 
 
 # -- that none is made of text

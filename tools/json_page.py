@@ -9,7 +9,7 @@ What stands above the marker is written by hand; everything below it is generate
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -77,10 +77,11 @@ def _at_home(text: str, folder: Path) -> str:
     return text.replace(str(folder).strip("/").replace("/", "-"), HOME.strip("/").replace("/", "-"))
 
 
-def structs() -> dict[str, type[msgspec.Struct]]:
-    """Every struct that an answer is, or that is inside one."""
+def structs(answers: Iterable[type[msgspec.Struct]] | None = None) -> dict[str, type[msgspec.Struct]]:
+    """Every struct that an answer is, or that is inside one: of these answers, or of those of all commands."""
     found: dict[str, type[msgspec.Struct]] = {}
-    waiting = [inspect.type_info(kind) for kinds in ANSWERS.values() for kind in kinds]
+    begun = (kind for kinds in ANSWERS.values() for kind in kinds) if answers is None else answers
+    waiting = [inspect.type_info(kind) for kind in begun]
     while waiting:
         kind = waiting.pop()
         if isinstance(kind, inspect.StructType):

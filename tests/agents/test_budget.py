@@ -294,7 +294,7 @@ def test_agent492_a_report_of_maximal_size_fits_a_small_window(laptop: Device) -
 
     def end(messages: Sequence[Message]) -> Turn | ModelError:
         sizes.append(len(model.request(messages, model.offered).body))
-        return ModelError("rejected", "too long") if sizes[-1] > window else say()
+        return ModelError("model-rejected", "too long") if sizes[-1] > window else say()
 
     model = ScriptedModel(say("", long), end)
     assert laptop.wake(ident, model).turns == 2

@@ -140,7 +140,7 @@ def test_a_clock_that_is_set_back_holds_no_backoff(laptop: Device, laura: str, d
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "It creaks"))
     [start] = daemon.after(100)
     with pytest.raises(Problem, match="nobody home"):
-        daemon.wake(start, ScriptedModel(ModelError("unreachable", "nobody home")))
+        daemon.wake(start, ScriptedModel(ModelError("model-unreachable", "nobody home")))
     laptop.time -= 400 * DAY
     assert len(daemon.after(100)) == 1
 

@@ -118,7 +118,7 @@ def test_a_model_that_says_nothing_leaves_the_notes_and_says_what_is_left_out(la
 
 def test_agent491_a_model_that_fails_while_condensing_does_not_fail_the_wake(laptop: Device, full: str) -> None:
     """AGENT-491: the record says why, and the notes stay."""
-    model = ScriptedModel(ModelError("rejected", "too long"), say("Done."))
+    model = ScriptedModel(ModelError("model-rejected", "too long"), say("Done."))
     result = laptop.wake(full, model, turn="c")
     assert "20 older ones are left out" in str(model.asked[1][1])
     assert laptop.state(full).consecutive_failure_count == 0
@@ -130,7 +130,7 @@ def test_agent491_a_model_that_fails_while_condensing_does_not_fail_the_wake(lap
 
 def test_a_model_that_cannot_be_reached_fails_the_wake_behind_the_notes(laptop: Device, full: str) -> None:
     """AGENT-21"""
-    nowhere = ModelError("unreachable", "no line")
+    nowhere = ModelError("model-unreachable", "no line")
     with pytest.raises(Problem, match="no line"):
         laptop.wake(full, ScriptedModel(nowhere, nowhere), turn="c")
     assert laptop.state(full).consecutive_failure_count == 1
@@ -145,7 +145,7 @@ def test_agent490_notes_in_chinese_are_condensed_in_a_small_window(laptop: Devic
 
     def condense(messages: Sequence[Message]) -> Turn | ModelError:
         length = len(msgspec.json.encode(messages))
-        return ModelError("rejected", "too long") if length > LEAST_TOKENS * rate // 10 else say("自" * 9_000)
+        return ModelError("model-rejected", "too long") if length > LEAST_TOKENS * rate // 10 else say("自" * 9_000)
 
     for turn in ("d", "e", "f"):
         with laptop.agents.transaction(laptop.now(), HIGH) as tx:

@@ -32,7 +32,7 @@ async def test_an_error_comes_back_with_its_code_and_without_a_key(monkeypatch: 
         with pytest.raises(ModelError) as caught:
             async with ModelProcess(UNSET, {}) as model:
                 await model.complete(QUESTION, [])
-    assert caught.value.code == "unauthorized"
+    assert caught.value.code == "model-unauthorized"
     assert KEY not in caught.value.message
 
 

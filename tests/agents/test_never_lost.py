@@ -80,7 +80,7 @@ class History:
                 with device.journal.transaction(device.now(), HIGH) as tx:
                     tx.execute("update cursors set feed = 0")
             case "fails":
-                self._try(ScriptedModel(ModelError("timed-out", "silence")))
+                self._try(ScriptedModel(ModelError("model-timed-out", "silence")))
             case "killed":
                 self._try(ScriptedModel(say("", call("update_task_priority", priority="P1")), Killed()))
             case _:

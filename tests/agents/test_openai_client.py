@@ -270,11 +270,11 @@ ANSWER = Say("One proposal.", [("update_task_estimate", {"minutes": 90})])
 async def test_a_stream_without_a_finish_reason_is_not_an_answer(serve: Serve, events: int) -> None:
     # An empty one is sent as events, since a fault that sends no event sends no stream either.
     cut: Reply = Truncated(ANSWER, events) if events else RawEvents([])
-    assert (await failure(model_at(serve(cut)))).code == "truncated"
+    assert (await failure(model_at(serve(cut)))).code == "model-truncated"
 
 
 async def test_a_connection_that_breaks_in_the_middle_is_not_an_answer(serve: Serve) -> None:
-    assert (await failure(model_at(serve(Dropped(ANSWER, 3))))).code == "truncated"
+    assert (await failure(model_at(serve(Dropped(ANSWER, 3))))).code == "model-truncated"
 
 
 async def test_a_connection_that_breaks_after_the_finish_reason_has_lost_nothing(serve: Serve) -> None:
@@ -286,19 +286,19 @@ async def test_a_connection_that_breaks_after_the_finish_reason_has_lost_nothing
 
 
 async def test_an_answer_cut_at_the_length_limit_is_not_an_answer(serve: Serve) -> None:
-    assert (await failure(model_at(serve(Say("And then", finish_reason="length"))))).code == "output-limit"
+    assert (await failure(model_at(serve(Say("And then", finish_reason="length"))))).code == "model-output-limit"
 
 
 async def test_a_refusal_is_reported_in_the_models_words(serve: Serve) -> None:
     error = await failure(
         model_at(serve(RawEvents([chunk('{"refusal": "I cannot\\u001b[2J help."}'), chunk("{}", '"stop"')])))
     )
-    assert error.code == "refused"
+    assert error.code == "model-refused"
     assert error.message.endswith("declined to answer: I cannot [2J help.")
 
 
 async def test_a_content_filter_is_a_refusal(serve: Serve) -> None:
-    assert (await failure(model_at(serve(Say("", finish_reason="content_filter"))))).code == "refused"
+    assert (await failure(model_at(serve(Say("", finish_reason="content_filter"))))).code == "model-refused"
 
 
 async def test_a_rate_limit_is_waited_out(serve: Serve) -> None:
@@ -311,13 +311,13 @@ async def test_a_rate_limit_is_waited_out(serve: Serve) -> None:
 async def test_a_rate_limit_that_stays_is_reported(serve: Serve) -> None:
     server = serve(RateLimited(0.05), RateLimited(0.05))
     error = await failure(model_at(server, max_retries=1))
-    assert error.code == "rate-limited"
+    assert error.code == "model-rate-limited"
     assert "try again later" in error.message
 
 
 async def test_an_account_without_credit_has_an_error_of_its_own(serve: Serve) -> None:
     error = await failure(model_at(serve(RateLimited(code="insufficient_quota"))))
-    assert (error.code, "billing" in error.message) == ("rate-limited", True)
+    assert (error.code, "billing" in error.message) == ("model-rate-limited", True)
 
 
 async def test_a_server_that_fails_once_is_asked_again(serve: Serve) -> None:
@@ -326,7 +326,8 @@ async def test_a_server_that_fails_once_is_asked_again(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "code"), [(500, "server-error"), (403, "unauthorized"), (404, "rejected"), (400, "rejected")]
+    ("status", "code"),
+    [(500, "model-server-error"), (403, "model-unauthorized"), (404, "model-rejected"), (400, "model-rejected")],
 )
 async def test_statuses(serve: Serve, status: int, code: str) -> None:
     error = await failure(model_at(serve(ServerError(status, f"Unhappy\n about {KEY}"))))
@@ -338,7 +339,7 @@ async def test_statuses(serve: Serve, status: int, code: str) -> None:
 async def test_a_wrong_key_is_refused_and_not_repeated(serve: Serve) -> None:
     server = serve(require_key="sk-the-right-one")
     error = await failure(model_at(server))
-    assert error.code == "unauthorized"
+    assert error.code == "model-unauthorized"
     assert "LOTTISYNC_MODEL_KEY" in error.message
     assert server.requests == []
 
@@ -352,7 +353,7 @@ async def test_the_key_that_is_sent(serve: Serve, key: str | None) -> None:
 @pytest.mark.parametrize("events", [0, 3])
 async def test_silence_is_a_time_out(serve: Serve, events: int) -> None:
     error = await failure(model_at(serve(Stall(ANSWER, events)), silence_seconds=0.1))
-    assert error.code == "timed-out"
+    assert error.code == "model-timed-out"
     assert "silent" in error.message
 
 
@@ -360,7 +361,7 @@ async def test_silence_is_a_time_out(serve: Serve, events: int) -> None:
 async def test_the_whole_call_has_a_limit_too(serve: Serve, events: int) -> None:
     server = serve(Stall(ANSWER, events))
     error = await failure(model_at(server, call_seconds=0.2))
-    assert error.code == "timed-out"
+    assert error.code == "model-timed-out"
     assert "0.2 s" in error.message
     assert await anyio.to_thread.run_sync(server.wait_until_idle, 5)
 
@@ -391,13 +392,13 @@ async def test_cancellation_closes_the_connection(events: int) -> None:
     ],
 )
 async def test_events_that_are_not_chunks(serve: Serve, events: list[str]) -> None:
-    assert (await failure(model_at(serve(RawEvents(events))))).code == "malformed"
+    assert (await failure(model_at(serve(RawEvents(events))))).code == "model-malformed"
 
 
 async def test_an_error_inside_the_stream(serve: Serve) -> None:
     server = serve(RawEvents([chunk('{"content": "Well"}'), '{"error": {"message": "out of memory"}}']))
     error = await failure(model_at(server))
-    assert (error.code, "out of memory" in error.message) == ("server-error", True)
+    assert (error.code, "out of memory" in error.message) == ("model-server-error", True)
 
 
 async def test_a_server_that_is_something_else() -> None:
@@ -415,7 +416,7 @@ async def test_a_server_that_is_something_else() -> None:
             tasks.start_soon(listener.serve, answer)
             error = await failure(OpenAIModel(f"http://127.0.0.1:{port}/v1", KEY, "m", max_retries=0))
             tasks.cancel_scope.cancel()
-    assert (error.code, "text/html" in error.message) == ("malformed", True)
+    assert (error.code, "text/html" in error.message) == ("model-malformed", True)
 
 
 async def test_no_server_listens() -> None:
@@ -424,7 +425,7 @@ async def test_no_server_listens() -> None:
         port = bound.getsockname()[1]
         url = f"http://user:{KEY}@127.0.0.1:{port}/v1?key={KEY}"
         error = await failure(OpenAIModel(url, KEY, "m", max_retries=0))
-    assert error.code == "unreachable"
+    assert error.code == "model-unreachable"
     assert f"http://127.0.0.1:{port}/v1 (" in error.message
 
 
@@ -483,7 +484,7 @@ def test_a_dialect_that_there_is_not() -> None:
 def test_an_environment_that_names_none(environ: dict[str, str]) -> None:
     with pytest.raises(ModelError, match="no model is configured: set OPENAI_API_KEY, or") as caught:
         model_from_environment(environ)
-    assert caught.value.code == "not-configured"
+    assert caught.value.code == "model-not-configured"
 
 
 async def test_a_key_for_openai_is_not_given_to_another_server(serve: Serve) -> None:
@@ -501,14 +502,14 @@ async def test_a_key_for_openai_is_not_given_to_another_server(serve: Serve) -> 
 def test_an_address_that_is_not_one(url: str) -> None:
     with pytest.raises(ModelError) as caught:
         OpenAIModel(url, KEY, "m")
-    assert caught.value.code == "not-configured"
+    assert caught.value.code == "model-not-configured"
 
 
 @pytest.mark.parametrize("key", ["sk-with space", "sk-\u201cquoted\u201d", "sk-line\nbreak"])
 def test_a_key_that_cannot_be_one_is_not_quoted(key: str) -> None:
     with pytest.raises(ModelError) as caught:
         OpenAIModel(None, key, "m")
-    assert caught.value.code == "unauthorized"
+    assert caught.value.code == "model-unauthorized"
     assert key not in "".join(traceback.format_exception(caught.value))
 
 

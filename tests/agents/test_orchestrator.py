@@ -426,7 +426,7 @@ def test_failures_back_off_and_after_the_fifth_the_agent_sleeps_and_says_why(
             laptop.time = plan.next_look
         tries.append(laptop.time)
         with pytest.raises(Problem, match="gone home"):
-            daemon.wake(plan.start[0], ScriptedModel(ModelError("unreachable", "the model has gone home")))
+            daemon.wake(plan.start[0], ScriptedModel(ModelError("model-unreachable", "the model has gone home")))
     waits = [round((b - a) / MINUTE) for a, b in itertools.pairwise(tries)]
     assert waits == [1, 4, 16, 60]
     assert daemon.look() == WakePlan([], None)
@@ -448,7 +448,7 @@ def test_a_failed_wake_is_tried_again_under_its_key_and_pays_for_no_turn_twice(
     """AGENT-21, AGENT-31"""
     laptop.do(lambda tx: tasks.add_note(tx, "n1", "t1", "Two hours"))
     [start] = daemon.after(BATCH)
-    first = ScriptedModel(say("", call("update_task_estimate", minutes=120)), ModelError("timed-out", "silence"))
+    first = ScriptedModel(say("", call("update_task_estimate", minutes=120)), ModelError("model-timed-out", "silence"))
     with pytest.raises(Problem):
         daemon.wake(start, first)
     laptop.pass_minutes(2)

@@ -164,15 +164,15 @@ REFUSAL: Event = {
 @pytest.mark.parametrize(
     ("events", "code"),
     [
-        ([CREATED, said("Half"), called("f", "{}")], "truncated"),
-        ([], "truncated"),
-        ([said("Half"), INCOMPLETE], "output-limit"),
-        ([FILTERED], "refused"),
-        ([REFUSAL, ended()], "refused"),
-        ([said("Half"), FAILED], "server-error"),
-        ([ERROR], "server-error"),
-        ([{"type": "response.output_item.done", "item": "no item"}], "malformed"),
-        ([{"type": "response.completed"}], "truncated"),
+        ([CREATED, said("Half"), called("f", "{}")], "model-truncated"),
+        ([], "model-truncated"),
+        ([said("Half"), INCOMPLETE], "model-output-limit"),
+        ([FILTERED], "model-refused"),
+        ([REFUSAL, ended()], "model-refused"),
+        ([said("Half"), FAILED], "model-server-error"),
+        ([ERROR], "model-server-error"),
+        ([{"type": "response.output_item.done", "item": "no item"}], "model-malformed"),
+        ([{"type": "response.completed"}], "model-truncated"),
     ],
 )
 async def test_an_answer_that_is_not_whole_does_not_count(server: Server, events: list[Event], code: str) -> None:

@@ -89,7 +89,7 @@ async def test_a_failed_wake_is_reported_and_tried_again_later(laptop: Device, l
     """AGENT-31, S3-90"""
     with laptop.agents.transaction(clock.now(), HIGH) as tx:
         tx.put(lifecycle.state_id(laura), "agentState", {"agentId": laura, "consecutiveFailureCount": 4})
-    async with runtime(laptop, ModelError("unreachable", "nobody home")) as reported:
+    async with runtime(laptop, ModelError("model-unreachable", "nobody home")) as reported:
         await until(lambda: len(reported) == 2)
     assert reported == [
         ("agent-failed", "Laura of 'Repair the bicycle' on the laptop: nobody home"),

@@ -29,7 +29,7 @@ def failing(error: ModelError) -> ScriptedModel:
 
 def test_a_model_that_fails_leaves_a_failed_run_and_no_proposal(laptop: Device, laura: str) -> None:
     """AGENT-21, AGENT-303, S3-90"""
-    error = ModelError("rate-limited", "the model wants a pause; try again in a minute")
+    error = ModelError("model-rate-limited", "the model wants a pause; try again in a minute")
     with pytest.raises(Problem) as raised:
         laptop.wake(laura, failing(error))
     assert (raised.value.code, raised.value.message) == ("model-rate-limited", error.message)
@@ -48,7 +48,7 @@ def test_failures_count_up_and_a_success_counts_from_nothing_again(laptop: Devic
     """AGENT-21, AGENT-49, S3-90"""
     for turn in ("1", "2"):
         with pytest.raises(Problem):
-            laptop.wake(laura, ScriptedModel(ModelError("unreachable", "no connection")), turn=turn)
+            laptop.wake(laura, ScriptedModel(ModelError("model-unreachable", "no connection")), turn=turn)
     assert laptop.state(laura).consecutive_failure_count == 2
     model = ScriptedModel(say())
     laptop.wake(laura, model, turn="3")
@@ -59,7 +59,7 @@ def test_failures_count_up_and_a_success_counts_from_nothing_again(laptop: Devic
 def test_a_failed_run_that_is_started_again_does_not_ask_for_what_it_has(laptop: Device, laura: str) -> None:
     """AGENT-22"""
     with pytest.raises(Problem):
-        laptop.wake(laura, failing(ModelError("timed-out", "no answer in 60 seconds")))
+        laptop.wake(laura, failing(ModelError("model-timed-out", "no answer in 60 seconds")))
     model = ScriptedModel(say("Done."))
     result = laptop.wake(laura, model)
     assert [type(message).__name__ for message in model.asked[0]] == [

@@ -73,7 +73,7 @@ def test_a_wake_without_a_daemon_says_what_it_does_and_what_it_cost(person: Pers
     assert "turn 1 of 5: update_task_estimate" in woke.err
     assert "turn 2 of 5, thinking" in woke.err
     shown = person.json("agent", "show", person.task)
-    assert (shown["lifecycle"], shown["wakes"], shown["changesWaiting"], shown["awake"]) == ("active", 1, 0, False)
+    assert (shown["lifecycle"], shown["wakeCount"], shown["changesWaiting"], shown["awake"]) == ("active", 1, 0, False)
     assert shown["homeDevice"] | {"id": ""} == {"id": "", "name": "laptop", "lastSeenAt": None, "offered": False}
     [entry] = person.json("agent", "log", person.task)["wakes"]
     assert (entry["status"], entry["reason"], entry["tokens"]) == ("completed", "userInitiated", shown["tokens"])
@@ -135,7 +135,7 @@ def test_agent_571_a_long_error_does_not_widen_the_log(person: Person, words: st
     ended = re.search("failed: .*…", row)
     assert ended is not None
     assert 58 <= cell_len(ended[0]) <= 60
-    assert entry["error"] in person.run("agent", "log", person.task, "--wake", entry["runKey"][:12]).out
+    assert entry["failure"] in person.run("agent", "log", person.task, "--wake", entry["runKey"][:12]).out
 
 
 def test_an_agent_that_gave_up_is_seen_in_list_and_show(person: Person) -> None:
@@ -147,7 +147,7 @@ def test_an_agent_that_gave_up_is_seen_in_list_and_show(person: Person) -> None:
         assert (failed.code, failed.out) == (1, "")
         assert "rejected the request (HTTP 400): We are out of order" in failed.err
     assert "gave up after 5 failures" in person.run("agent", "list").out
-    assert "5 failures in a row" in person.json("status")["asleep"][0]["asleepBecause"]
+    assert "5 failures in a row" in person.json("status")["asleep"][0]["reason"]
     said = person.run("agent", "show", person.task).out
     assert "It sleeps, after 5 failures in a row, the last: http://127.0.0.1" in said
     asked = len(person.server.requests)

@@ -206,7 +206,7 @@ def test_agent88_an_agent_asks_for_attention_until_the_person_has_looked(person:
         assert "The shop closes on Friday." in person.run(*command).out, command
     [wanted] = person.json("status")["attention"]
     assert (wanted["taskTitle"], wanted["urgency"], wanted["impact"]) == ("Repair the bicycle", 5, 3)
-    assert person.json("agent", "attended", person.task)["attention"] is None
+    assert person.json("agent", "attended", person.task)["attentionReason"] is None
     assert person.json("status")["attention"] == []
     assert person.run("agent", "attended", person.task).code == 1
     person.json("agent", "wake", person.task)
@@ -245,12 +245,12 @@ def test_agent480_nothing_is_asked_for_a_task_that_is_closed(person: Person) -> 
     person.json("agent", "create", person.task)
     person.json("agent", "wake", person.task)
     person.json("task", "done", person.task)
-    assert person.json("agent", "show", person.task)["attention"] is None
+    assert person.json("agent", "show", person.task)["attentionReason"] is None
     assert person.json("status")["attention"] == []
     for command in (("status",), ("review",), ("agent", "show", person.task)):
         assert "closes on Friday" not in person.run(*command).out, command
     person.json("task", "reopen", person.task)
-    assert person.json("agent", "show", person.task)["attention"] == "The shop closes on Friday."
+    assert person.json("agent", "show", person.task)["attentionReason"] == "The shop closes on Friday."
 
 
 def test_agent481_the_log_shows_what_a_note_is_and_no_empty_thought(person: Person) -> None:
@@ -276,10 +276,10 @@ def test_rev_d16_show_says_why_a_wake_failed(person: Person) -> None:
     person.json("agent", "create", person.task)
     person.run("agent", "wake", person.task)
     assert "We are out of order" in person.run("agent", "show", person.task).out
-    assert "We are out of order" in person.json("agent", "show", person.task)["failedBecause"]
+    assert "We are out of order" in person.json("agent", "show", person.task)["failure"]
     person.answers[:] = [Say(text="Done.")]
     person.json("agent", "wake", person.task)
-    assert person.json("agent", "show", person.task)["failedBecause"] is None
+    assert person.json("agent", "show", person.task)["failure"] is None
 
 
 def test_agent90_commands_that_ask_no_model_load_neither_its_client_nor_its_checks(person: Person) -> None:
@@ -310,7 +310,7 @@ def test_agent124_an_agent_without_its_endpoint_is_shown_to_wait(person: Person)
     assert person.json("agent", "show", person.task)["withheld"]["code"] == "no-endpoint"
     assert "waits: its endpoint is not on this device" in person.run("agent", "list").out
     [paused] = person.json("status")["paused"]
-    assert (paused["taskTitle"], "no endpoint 'home'" in paused["because"]) == ("Repair the bicycle", True)
+    assert (paused["taskTitle"], "no endpoint 'home'" in paused["reason"]) == ("Repair the bicycle", True)
     assert "Laura of 'Repair the bicycle' waits" in person.run("status").out
     found = [each for each in person.json("doctor")["findings"] if each["part"] == "endpoint"]
     assert [(each["state"], "no endpoint 'home'" in each["text"]) for each in found] == [("warning", True)]
@@ -353,8 +353,8 @@ def test_agent121_the_log_says_what_a_call_changed_and_whether_it_did_anything(p
     said = person.json("agent", "log", person.task, "--wake", entry["runKey"])["messages"]
     answers = [each for each in said if each["kind"] == "toolResult"]
     assert [each["succeeded"] for each in answers] == [True, False]
-    assert answers[0]["changed"] == [{"id": person.task, "type": "task", "name": "Repair the bicycle"}]
-    assert answers[1]["changed"] == []
+    assert answers[0]["changedEntities"] == [{"id": person.task, "type": "task", "name": "Repair the bicycle"}]
+    assert answers[1]["changedEntities"] == []
     assert {each["succeeded"] for each in said if each["kind"] != "toolResult"} == {None}
     shown = person.run("agent", "log", person.task, "--wake", entry["runKey"]).out
     assert "changed the task Repair the bicycle" in shown
@@ -414,6 +414,6 @@ def test_agent154_a_wake_and_its_failure_name_agent_task_and_device(person: Pers
     named = "Laura of 'Repair the bicycle' on laptop: "
     assert named in failed.err
     assert "We are out of order" in failed.err
-    assert "on laptop" not in person.json("agent", "show", person.task)["failedBecause"]
+    assert "on laptop" not in person.json("agent", "show", person.task)["failure"]
     person.answers[:] = [Say(text="Done.")]
     assert named in person.run("agent", "wake", person.task).out

@@ -191,8 +191,8 @@ def test_meet_3090_without_a_daemon_devices_shows_who_says_an_address_and_when_i
 def test_meet_3090_devices_shows_what_a_daemon_knows_of_each_address(home: Path) -> None:
     """MEET-3090, MEET-301: also why one fails that worked before, and who has announced it."""
     addresses = [
-        AddressState("192.0.2.7:22067", ["announced", "given"], iso(clock.now() - HOUR), error=Sentence("no route")),
-        AddressState("192.0.2.8:22067", ["recorded"], error=Sentence("nothing listens there")),
+        AddressState("192.0.2.7:22067", ["announced", "given"], iso(clock.now() - HOUR), failure=Sentence("no route")),
+        AddressState("192.0.2.8:22067", ["recorded"], failure=Sentence("nothing listens there")),
     ]
     said = DaemonStatus(
         os.getpid(), 1, "2025-12-01T12:00:00Z", [PeerState(PHONE.device_id, "phone", addresses=addresses)]
@@ -216,7 +216,7 @@ def test_meet_3090_devices_shows_what_a_daemon_knows_of_each_address(home: Path)
 def test_meet_3091_a_clock_that_is_far_ahead_is_shown_beside_why_a_device_is_away(home: Path, running: bool) -> None:
     """MEET-3091, MEET-309: neither sentence takes the place of the other."""
     ahead, now = "2031-01-01T00:00:00.000Z", iso(clock.now())
-    away = Away("unreachable", now, now, "192.0.2.1:22067", error=Sentence("nothing listens there"), clock_said=ahead)
+    away = Away("unreachable", now, now, "192.0.2.1:22067", failure=Sentence("nothing listens there"), clock_said=ahead)
     opened = TaskHome.open(home)
     remember_absences(opened.space, {PHONE.device_id: away}, clock.now())
     opened.close()

@@ -116,7 +116,7 @@ NOON = 1_796_126_400_000
 
 
 def away(why: Reason, error: str | None = None) -> PeerState:
-    return PeerState(PHONE.device_id, "phone", away=Away(why, ""), error=Sentence(error) if error else None)
+    return PeerState(PHONE.device_id, "phone", away=Away(why, ""), failure=Sentence(error) if error else None)
 
 
 def test_cli_110_each_way_a_device_can_stand(home: Path) -> None:

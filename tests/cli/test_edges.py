@@ -115,7 +115,7 @@ def test_cli_42_a_store_that_is_missing_is_made_by_a_command_that_is_named(home:
     for call in (("status",), ("init", "--name", "x")):
         assert "lottisync init --missing" in run_here(*call, home=home).err
     made = run_here("init", "--missing", "--name", "desk", "--json", home=home)
-    assert made.json["stores"] == [store]
+    assert made.json["storesMade"] == [store]
     assert run_here("status", home=home).code == 0
     assert run_here("check", home=home).code == 0
     assert run_here("task", "add", "Milk", home=home).code == 0

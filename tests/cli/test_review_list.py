@@ -107,8 +107,8 @@ def test_rev38_check_names_a_lying_index_and_reindex_mends_it(desk: Desk) -> Non
         tx.execute("update change_set_index set settled = 1, open = 0, status = 'resolved'")
     assert desk.ask() == []
     done = CliRunner().invoke(lottisync, ["check", "--json", "--home", str(desk.home.path)])
-    [fault] = json.loads(done.output)["faults"]["agent"]
-    assert (done.exit_code, "says resolved, and it is pending" in fault) == (1, True)
+    [fault] = json.loads(done.output)["faults"]
+    assert (done.exit_code, "says resolved, and it is pending" in fault["message"]) == (1, True)
     assert "lottisync review reindex" in CliRunner().invoke(lottisync, ["check", "--home", str(desk.home.path)]).output
     assert "computed again" in desk.type("reindex")
     assert len(desk.ask()) == 1

@@ -70,7 +70,7 @@ def test_rev82_what_could_not_be_done_is_exit_code_1_and_a_wrong_call_2(desk: De
     assert "changed since" in shown
     assert "Estimate: it was 30 and is now 90, by the user; proposed is 60" in shown
     [outcome] = desk.ask("confirm", name, code=1)
-    assert (outcome["result"], outcome["stale"][0]["now"]) == ("stale", 90)
+    assert (outcome["result"], outcome["staleFields"][0]["now"]) == ("stale", 90)
     assert desk.ask("confirm", name, "--anyway")[0]["result"] == "applied"
     assert "no proposal has the name" in desk.type("confirm", "1", code=1)
     assert "no proposal has the name" in desk.type("undo", "nothing", code=1)

@@ -125,7 +125,7 @@ def test_copy_8_status_says_that_a_device_was_restored_until_the_person_knows(ho
 
 
 def acknowledged(home: Path) -> int:
-    found: int = run_here("devices", "acknowledge", "--json", home=home).json["acknowledged"]
+    found: int = run_here("devices", "acknowledge", "--json", home=home).json["newlyAcknowledged"]
     return found
 
 
@@ -272,15 +272,15 @@ SINCE, TRIED = "2026-11-22T12:00:00.000Z", "2026-11-22T12:40:00.000Z"
 def peer(**fields: Any) -> Peer:
     """A device that is away, because nothing listens at its one address."""
     plain = dict.fromkeys(
-        ("lacks", "address", "lastSeenAt", "error", "clockSaid", "clockOff", "clockHeardAt", "leftAt")
+        ("lacks", "address", "lastSeenAt", "failure", "clockSaid", "clockOff", "clockHeardAt", "leftAt")
     )
     lists: dict[str, Any] = {
         name: [] for name in ("diverged", "onlyHere", "onlyThere", "failingThere", "refusals", "addresses")
     }
     state = {"id": "a" * 64, "name": "phone", "connected": False, "inStep": False, "holdsBack": 0, "runsTwice": False}
-    where = {"address": "192.0.2.1:22067", "error": "nothing listens there"}
-    away = {"why": "unreachable", "since": SINCE, "triedAt": TRIED, **where}
-    known = {**plain, **lists, **state, "mended": {}, "comparing": {}, "receiving": None, "away": away}
+    where = {"address": "192.0.2.1:22067", "failure": "nothing listens there"}
+    away = {"reason": "unreachable", "awaySince": SINCE, "triedAt": TRIED, **where}
+    known = {**plain, **lists, **state, "mendedByStore": {}, "comparing": {}, "receiving": None, "away": away}
     return msgspec.convert(known | fields, Peer, dec_hook=wording.decoded)
 
 
@@ -338,9 +338,9 @@ def test_meet_309_an_address_that_fails_is_not_news_of_a_device_that_is_connecte
 def test_meet_474_a_device_of_another_version_says_so_and_not_where_it_was_tried() -> None:
     """MEET-474"""
     why = "it speaks version 2 of the sync protocol, this device version 1: update this device first"
-    where = {"address": "192.0.2.1:22067", "since": SINCE, "triedAt": TRIED}
-    assert _peer_row(peer(away={"why": "version", "error": why, **where}))[2] == why
-    assert _peer_row(peer(away={"why": "version", **where}))[2] == "it speaks another version"
+    where = {"address": "192.0.2.1:22067", "awaySince": SINCE, "triedAt": TRIED}
+    assert _peer_row(peer(away={"reason": "version", "failure": why, **where}))[2] == why
+    assert _peer_row(peer(away={"reason": "version", **where}))[2] == "it speaks another version"
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def titles(home: Path) -> set[str]:
 
 def gone(peer: Any) -> Any:
     """It, if the daemon knows more of it than that nothing listens where it was looked for first."""
-    return peer if peer["away"] and peer["away"]["why"] != "unreachable" else None
+    return peer if peer["away"] and peer["away"]["reason"] != "unreachable" else None
 
 
 def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[Path, Path]) -> None:
@@ -66,7 +66,7 @@ def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[
             eventually(lambda: "Bread" in titles(laptop))
             seen = eventually(lambda: (found := status(phone))["peers"][0]["inStep"] and found, "in step")
             (peer,) = seen["peers"]
-            assert (peer["name"], peer["connected"], peer["error"], peer["diverged"]) == ("laptop", True, None, [])
+            assert (peer["name"], peer["connected"], peer["failure"], peer["diverged"]) == ("laptop", True, None, [])
             assert peer["lacks"] == {"space": 0, "journal": 0, "agent": 0}
             assert seen["daemon"]["pid"] == second.process.pid
             digests = [{name: s["digest"] for name, s in status(home)["stores"].items()} for home in homes]
@@ -76,7 +76,7 @@ def test_cli_8_what_one_process_writes_arrives_at_the_other_device(homes: tuple[
         # program of this machine may have the port by now. It answers with another key, and that is an error.)
         left = eventually(lambda: gone(status(laptop)["peers"][0]), "gone")
         if all(each["code"] != "refused" for each in left["addresses"]):
-            assert (left["away"]["why"], left["error"]) == ("stopped", None)
+            assert (left["away"]["reason"], left["failure"]) == ("stopped", None)
             assert "it was stopped at" in run("status", home=laptop).out
     assert status(phone)["daemon"] is None
     # CLI-29: also while no daemon runs, and on the device that was dialled.
@@ -100,7 +100,7 @@ def test_cli_25_a_device_that_is_connected_can_be_revoked_and_not_be_retired(hom
             eventually(lambda: not status(phone)["peers"][0]["connected"])
             assert run_here("task", "add", "Secret", home=laptop).code == 0
             assert status(laptop)["peers"] == []
-            eventually(lambda: REVOKED.search(status(phone)["peers"][0]["error"] or ""))
+            eventually(lambda: REVOKED.search(status(phone)["peers"][0]["failure"] or ""))
             assert titles(phone) == set()
 
 

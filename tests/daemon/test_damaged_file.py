@@ -51,7 +51,9 @@ def test_store_949_a_store_whose_file_is_damaged_stops_no_other(
             assert (peers[0]["failingThere"], peers[0]["onlyHere"]) == ([damaged], [])
             assert "lottisync init --missing" in run_here("status", home=laptop).out
             checked = run_here("check", "--json", home=laptop)
-            assert (checked.code, checked.json["codes"][damaged], checked.json["codes"][sound]) == (1, ["damaged"], [])
+            [fault] = checked.json["faults"]
+            assert (checked.code, fault["store"], fault["code"]) == (1, damaged, "damaged")
+            assert sound in checked.json["sound"]
 
             (laptop / f"{damaged}.sqlite").rename(laptop.parent / "aside")
             assert run_here("init", "--missing", home=laptop).code == 0
@@ -82,7 +84,7 @@ def test_store_949_a_file_that_is_not_a_store_stops_no_other(tmp_path: Path, dam
         assert f"{damaged} does not sync" in status.out
         assert "lottisync init --missing" in status.out
         checked = run_here("check", "--json", home=laptop)
-        assert (checked.code, [*filter(checked.json["codes"].get, checked.json["codes"])]) == (1, [damaged]), checked
+        assert (checked.code, {fault["store"] for fault in checked.json["faults"]}) == (1, {damaged}), checked
         assert (run_here("task", "add", "Milk", home=laptop).code == 0) is (damaged != "journal")
         file.rename(tmp_path / "odd")
         assert run_here("init", "--missing", home=laptop).code == 0
@@ -161,7 +163,7 @@ def test_store_956_a_file_that_is_not_a_store_stops_nothing(tmp_path: Path) -> N
     assert list(run_here("status", "--json", home=laptop).json["unusable"]) == ["more", "notes"]
     check = run_here("check", "--json", home=laptop)
     assert check.code == 1
-    assert {name: codes for name, codes in check.json["codes"].items() if codes} == {
-        "more": ["damaged"],
-        "notes": ["damaged"],
-    }
+    assert sorted((fault["store"], fault["code"]) for fault in check.json["faults"]) == [
+        ("more", "damaged"),
+        ("notes", "damaged"),
+    ]

@@ -153,7 +153,7 @@ def refusals(victim: Path, liar: Path) -> dict[str, int]:
     peers = run_here("status", "--json", home=victim).json["peers"]
     found = next(peer["refusals"] for peer in peers if peer["name"] == liar.name)
     assert len({each["kind"] for each in found}) == len(found)
-    return {each["kind"]: each["times"] for each in found}
+    return {each["kind"]: each["count"] for each in found}
 
 
 def counted(home: Path, table: str) -> int:

@@ -47,8 +47,8 @@ def test_meet_26_status_says_why_a_device_is_away(tmp_path: Path) -> None:
     with daemon(other):
         eventually(lambda: "not reachable at" in run_here("status", home=other).out)
         [peer] = run_here("status", "--json", home=other).json["peers"]
-        assert peer["away"]["why"] == "unreachable"
-        assert any(each["error"] == "nothing listens there" for each in peer["addresses"])
+        assert peer["away"]["reason"] == "unreachable"
+        assert any(each["failure"] == "nothing listens there" for each in peer["addresses"])
         assert "nothing listens there" in run_here("devices", home=other).out
     # MEET-33, MEET-310: and when no daemon runs any more.
     said = r"not reachable at \S+.* since \S+ \S+, last tried \S+ \S+: nothing listens there"
@@ -76,7 +76,9 @@ def test_meet_44_why_a_device_is_away_is_said_with_and_without_a_daemon(tmp_path
             assert run("pair", json.loads(showing.stdout.readline())["uri"], home=phone).code == 0
             first.event("connected")
         eventually(lambda: all(word in text for text in said(laptop) for word in words), "both reasons, twice")
-        away = {peer["name"]: peer["away"]["why"] for peer in run_here("status", "--json", home=laptop).json["peers"]}
+        away = {
+            peer["name"]: peer["away"]["reason"] for peer in run_here("status", "--json", home=laptop).json["peers"]
+        }
         assert away == {"phone": "stopped", "unheard-of": "no-address"}
     assert all(word in text for text in said(laptop) for word in words)
     opened = TaskHome.open(laptop)

@@ -179,7 +179,7 @@ def test_meet_5_an_address_that_is_entered_leads_across_a_network_that_tells_not
         a.address("del", "10.9.0.1/24")
         a.address("add", "10.9.0.9/24")
         a.daemon("--listen", "10.9.0.9:4000")
-        eventually(lambda: a.status()["peers"][0]["away"]["why"] == "no-address")
+        eventually(lambda: a.status()["peers"][0]["away"]["reason"] == "no-address")
         a.run("devices", "address", b.name, "10.9.0.3:4000")
         a.until_connected(b)
 

@@ -81,7 +81,7 @@ def test_relay_46_daemons_that_are_never_up_together_share_tasks(homes: list[Pat
         assert run_here("task", "add", "Buy milk", home=phone).code == 0
         eventually(lambda: messages(server) > before, "the change of the phone")
     shown = run_here("relay", "status", "--json", home=laptop).json
-    assert (shown["url"], [each["deviceName"] for each in shown["devices"]]) == (server.url, ["phone"])
+    assert (shown["url"], [each["name"] for each in shown["devices"]]) == (server.url, ["phone"])
     assert sorted(titles(laptop)) == ["Buy milk", "Repair the bicycle"]
 
 

@@ -86,7 +86,7 @@ def test_cli_20_with_a_daemon_what_differs_is_found_mended_and_said(homes: tuple
         found = verify(laptop)
         assert found.code == 0, found
         assert found.err == ""
-        assert found.json["away"] == []
+        assert found.json["notReached"] == []
         assert {row["store"]: (row["deviceName"], row["outcome"], row["mended"]) for row in found.json["compared"]} == {
             "space": ("phone", "equal", 0),
             "journal": ("phone", "equal", 1),

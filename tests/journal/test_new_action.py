@@ -122,6 +122,6 @@ def test_a_version_without_the_action_shows_it_and_can_reject_it(laptop: Reviewe
     laptop.add_task()
     assert "queued" in proposed(laptop, "red")
     [item] = laptop.waiting()
-    assert item.error == "this version does not know the tool paint_task; update it to confirm this"
+    assert item.failure == "this version does not know the tool paint_task; update it to confirm this"
     assert laptop.verdicts.confirm(item.id, laptop.later()).result == "failed"
     assert laptop.verdicts.reject(item.id, laptop.later()).result == "rejected"

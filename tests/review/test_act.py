@@ -102,7 +102,7 @@ def test_rev110_an_effect_that_fails_stops_no_other_of_its_act(laptop: Reviewer)
     assert [outcome.result for outcome in outcomes] == ["applied", "failed", "applied"]
     assert "ValueError: invalid order key" in outcomes[1].message
     assert laptop.titles() == ["Item 0", "Item 2"]
-    assert [(item.summary, item.error) for item in laptop.waiting()] == [('Add: "Item 1"', outcomes[1].message)]
+    assert [(item.summary, item.failure) for item in laptop.waiting()] == [('Add: "Item 1"', outcomes[1].message)]
     assert laptop.restarted().recover(laptop.later()) == []
     assert laptop.verdicts.confirm(laptop.waiting()[0].id, laptop.later()).result == "applied"
 
@@ -130,7 +130,7 @@ def test_rev103_a_saga_that_cannot_be_played_is_reported_once_and_stops_nothing(
     assert laptop.titles() == ["Item 1"]
     assert laptop.restarted().recover(laptop.later()) == []
     [item] = laptop.waiting()
-    assert "cannot be read" in (item.error or "")
+    assert "cannot be read" in (item.failure or "")
     assert laptop.verdicts.confirm(item.id, laptop.later()).result == "applied"
     with laptop.agents.reading() as reader:
         assert saga.pending(reader) == []

@@ -39,18 +39,18 @@ def test_rel_d7_what_a_damaged_decision_decided_is_not_open_again(laptop: Review
     if rebuilt:
         index.rebuild(laptop.agents, laptop.later())
         [shown] = laptop.waiting("t1")
-        assert shown.error is not None
-        assert "damaged" in shown.error
+        assert shown.failure is not None
+        assert "damaged" in shown.failure
     item = Inbox(laptop.journal, laptop.agents, ACTIONS).item(rejected, laptop.later())
-    assert item.error is not None
-    assert "damaged" in item.error
+    assert item.failure is not None
+    assert "damaged" in item.failure
     for outcome in (
         laptop.verdicts.confirm(rejected, laptop.later()),
         laptop.verdicts.reject(rejected, laptop.later()),
         laptop.verdicts.undo(rejected, laptop.later()),
         laptop.verdicts.keep(rejected, laptop.later()),
     ):
-        assert (outcome.result, outcome.message) == ("failed", item.error)
+        assert (outcome.result, outcome.message) == ("failed", item.failure)
     assert [one.id for one in laptop.waiting("t2")] == [other]
     assert laptop.verdicts.confirm(other, laptop.later()).result == "applied"
     assert laptop.page("t2").task.estimate == 60

@@ -182,7 +182,7 @@ def test_rev103_a_set_that_no_builder_wrote_keeps_no_other_from_being_shown(
         tx.put(ident, "changeSet", {"items": [item | {"toolName": tool, "args": args}]})
     assert len(laptop.waiting()) == 2
     assert len(proposal_records(laptop.journal, laptop.agents, ACTIONS, laptop.now)) == 2
-    [bad] = [shown.id for shown in laptop.waiting() if shown.error]
+    [bad] = [shown.id for shown in laptop.waiting() if shown.failure]
     for against in ("base", "current"):
         assert laptop.verdicts.confirm(bad, laptop.later(), against=against).result == "failed"
     assert laptop.verdicts.reject(bad, laptop.later()).result == "rejected"

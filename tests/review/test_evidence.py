@@ -89,7 +89,7 @@ def test_sov13_what_was_written_beside_the_tick_is_proposed_with_a_mark(
     phone.pull(laptop)
     for device in (laptop, phone):
         [item] = device.waiting()
-        assert (item.order_unknown, item.error) == (True, None)
+        assert (item.order_unknown, item.failure) == (True, None)
     assert phone.verdicts.confirm(item.id, phone.later()).result == "applied"
 
 
@@ -154,7 +154,7 @@ def test_sov11_the_stricter_of_device_and_agent_counts_and_is_asked_at_confirm(l
     assert strictly.confirm(item.id, laptop.later()).message.startswith("User set this item at")
     strict(laptop)
     [item] = laptop.waiting()
-    assert item.error is not None
+    assert item.failure is not None
     outcome = laptop.verdicts.confirm(item.id, laptop.later())
     assert (outcome.result, laptop.item().is_checked) == ("failed", True)
     assert laptop.verdicts.confirm(item.id, laptop.later(), against="current").result == "applied"
@@ -196,6 +196,6 @@ def test_s0_45_the_reason_is_readable_in_the_items_history(laptop: Reviewer) -> 
     [item, _] = laptop.waiting()
     laptop.verdicts.confirm(item.id, laptop.later())
     [record] = proposal_records(laptop.journal, laptop.agents, ACTIONS, laptop.now, about="t1-i0")
-    assert (record.summary, record.outcome, record.why) == ('Uncheck: "Flour"', "confirmed", REASON)
+    assert (record.summary, record.outcome, record.agent_reason) == ('Uncheck: "Flour"', "confirmed", REASON)
     assert [decision.device for decision in record.decisions] == [laptop.id]
     assert laptop.item().check_reason == REASON

@@ -98,7 +98,7 @@ def test_rev60_a_proposal_whose_task_is_not_here_has_an_error(laptop: Reviewer, 
     phone.add_task("t9")
     laptop.journal = phone.journal
     [item] = laptop.waiting()
-    assert item.error == "task t1: not found"
+    assert item.failure == "task t1: not found"
     assert item.summary == "Set estimate to 60 minutes"
 
 

@@ -152,7 +152,7 @@ def test_rev48_a_follow_up_and_its_link_in_order(laptop: Reviewer, phone: Review
         'Link: this task has the follow-up "Clean the oven"',
     )
     assert (link.depends_on, link.group_id, create.group_id) == ([create.id], create.group_id, create.group_id)
-    assert link.error is None
+    assert link.failure is None
     assert laptop.verdicts.confirm(link.id, laptop.later()).message.endswith("confirm that first")
     phone.pull(laptop)
     results = [o.result for o in laptop.verdicts.confirm_all(create.id.rpartition(".")[0], laptop.later())]
@@ -305,7 +305,7 @@ def test_rev5_the_categories_are_asked_at_building_and_at_confirm(laptop: Review
     assert "queued" in laptop.propose("update_task_estimate", {"minutes": 60})
     [item] = laptop.waiting()
     policy(laptop, allowedCategoryIds={"kitchen": False})
-    assert laptop.waiting()[0].error == "task t1: the agent is not allowed in its category"
+    assert laptop.waiting()[0].failure == "task t1: the agent is not allowed in its category"
     outcome = laptop.verdicts.confirm(item.id, laptop.later())
     assert (outcome.result, outcome.message) == ("failed", "task t1: the agent is not allowed in its category")
     assert laptop.page().task.estimate is None

@@ -141,7 +141,7 @@ def test_rev43_what_was_changed_since_is_refused_and_shown(laptop: Reviewer) -> 
     assert laptop.decisions() == []
     [shown] = laptop.waiting()
     assert shown.stale
-    assert shown.error is None
+    assert shown.failure is None
 
 
 def test_rev43_a_neighbour_that_changed_makes_nothing_stale(laptop: Reviewer) -> None:
@@ -203,7 +203,7 @@ def test_rev44_a_person_who_saw_what_is_there_may_confirm_over_it(laptop: Review
     laptop.tick("t1-i0", checked=False)
     laptop.tick("t1-i0")
     assert laptop.waiting()[0].stale
-    assert laptop.waiting()[0].error is None
+    assert laptop.waiting()[0].failure is None
     assert laptop.verdicts.confirm(ident, laptop.later()).result == "stale"
     assert laptop.verdicts.confirm(ident, laptop.later(), against="current").result == "applied"
     assert laptop.item().is_checked is False
@@ -219,7 +219,7 @@ def test_rev43_a_deleted_target(laptop: Reviewer) -> None:
     outcome = laptop.verdicts.confirm(ident, laptop.later(), against="current")
     assert (outcome.result, outcome.message) == ("failed", "checklist item: it was deleted")
     assert laptop.decisions() == []
-    assert laptop.waiting()[0].error == "checklist item: it was deleted"
+    assert laptop.waiting()[0].failure == "checklist item: it was deleted"
 
 
 def test_rev43_a_deleted_task_takes_no_new_item(laptop: Reviewer) -> None:
@@ -488,7 +488,7 @@ def test_s2_19_an_effect_that_fails_leaves_no_decision(laptop: Reviewer) -> None
     assert "bytes; a document may have" in outcome.message
     assert laptop.decisions() == []
     [shown] = laptop.waiting()
-    assert shown.error == outcome.message
+    assert shown.failure == outcome.message
     laptop.do(lambda tx: tx.put("t1-i0", "checklistItem", {"ballast": None}))
     assert laptop.verdicts.confirm(ident, laptop.later()).result == "applied"
     assert laptop.verdicts.recover(laptop.later()) == []

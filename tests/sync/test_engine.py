@@ -83,7 +83,7 @@ async def test_sync_35_two_engines_find_each_other_by_a_remembered_address(membe
             every = list(a.stores)
             await until(lambda: all(acknowledged.get(name) == a.knowledge(name) for name in every), "the last Ack")
             (state,) = await first.snapshot()
-            assert (state.name, state.in_step, state.diverged, state.error) == (
+            assert (state.name, state.in_step, state.diverged, state.failure) == (
                 "device 2",
                 {"space": True, "journal": True, "agent": True},
                 [],
@@ -217,7 +217,7 @@ async def test_meet_62_a_device_that_stops_does_not_record_that_the_others_stopp
         async with met(first, a, b):
             pass
         assert away(b) == {}
-    assert away(a)[b.device].why == "stopped"
+    assert away(a)[b.device].reason == "stopped"
 
 
 @pytest.mark.parametrize("first_arrives", ["favoured", "other"])
@@ -274,8 +274,8 @@ async def test_net_5_a_device_that_is_not_paired_is_refused_with_the_reason(tmp_
     first, second = engine_of(a), engine_of(b)
     async with running(first, second):
         introduce(a, b, second.port)
-        await until(lambda: peer(first, b).error)
-        error = peer(first, b).error
+        await until(lambda: peer(first, b).failure)
+        error = peer(first, b).failure
         assert error is not None
         assert "Pair the two again" in error or "not paired with this one" in error
         await until(lambda: any(code == "refused" for code, _ in b.reports))
@@ -298,7 +298,7 @@ async def test_net_4_a_device_that_is_revoked_is_dropped_at_once_and_stays_out(m
         a.put("secret", "not for b")
         assert first.peers == {}
         # The last word is waited for a second, no longer: who is busy for that long hears with the next attempt.
-        await until(lambda: peer(second, a).error is not None, "the reason")
+        await until(lambda: peer(second, a).failure is not None, "the reason")
         b.reports.clear()
         await until(lambda: any(code == "refused" for code, _ in a.reports), "another attempt")
         assert b.title("secret") is None
@@ -313,11 +313,11 @@ async def test_net_50_a_device_that_was_revoked_while_it_was_off_hears_of_it(tmp
     async with running(first, second):
         introduce(b, a, first.port)
         await until(lambda: any("was revoked; it connected" in text for _, text in a.reports))
-        await until(lambda: peer(second, a).error)
+        await until(lambda: peer(second, a).failure)
         await second.snapshot()
         away = peer(second, a).away
         assert away is not None
-        assert away.why == "refused"
+        assert away.reason == "refused"
         assert "this device was revoked there" in shown_away(away)
         assert b.title("secret") is None
     a.close()
@@ -362,7 +362,7 @@ async def test_sync_37_a_device_that_was_restarted_is_connected_again(members: l
                 a.put("t", f"turn {turn}")
                 await until(lambda second=second: second.connections and in_step(a, b))  # type: ignore[misc]
             await until(lambda: not first.connections)
-            assert peer(first, b).error is None
+            assert peer(first, b).failure is None
     assert [code for code, _ in a.reports] == ["connected", "disconnected"] * 3
 
 
@@ -394,7 +394,7 @@ async def test_sync_38_a_peer_that_always_hangs_up_is_not_dialled_in_a_storm(mem
         async with running(engine):
             await until(lambda: greetings >= 4)
             spent = anyio.current_time() - began
-            await until(lambda: peer(engine, b).error == "the other device ended the connection: 'no'")
+            await until(lambda: peer(engine, b).failure == "the other device ended the connection: 'no'")
         tasks.cancel_scope.cancel()
     # Without growing, three pauses would take 0.6 s at the least.
     assert spent >= 0.7 * (0.3 + 0.6 + 1.2)
@@ -527,8 +527,8 @@ async def test_sync_40_a_version_that_we_do_not_speak_is_said_in_words(members: 
     async with listener, anyio.create_task_group() as tasks:
         tasks.start_soon(listener.serve, newer)
         async with running(engine):
-            await until(lambda: peer(engine, b).error)
-            error = peer(engine, b).error
+            await until(lambda: peer(engine, b).failure)
+            error = peer(engine, b).failure
         tasks.cancel_scope.cancel()
     assert error is not None
     assert "it speaks version 2 of the sync protocol, this device version 1: update this device first" in error
@@ -545,10 +545,10 @@ async def test_meet_474_a_version_is_shown_where_only_the_other_device_dials(mem
         stream = await tls.secured(raw, context, server=False)
         await stream.receive()
         await stream.send(frame(m.encode(m.Close("version", why))))
-        await until(lambda: peer(engine, b).error)
+        await until(lambda: peer(engine, b).failure)
         (state,) = await engine.snapshot()
         await anyio.aclose_forcefully(stream)
-    assert state.error == why
+    assert state.failure == why
     assert state.away is not None
     assert why in shown_away(state.away)
 

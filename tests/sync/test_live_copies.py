@@ -60,7 +60,7 @@ async def test_copy_9_a_second_program_with_one_key_is_refused_while_the_first_i
                     assert [text[:23] for text in said] == ["This device runs twice:"]
                     assert "a device of its own" in said[0]
                 assert codes(laptop).count("connected") == codes(phone).count("connected") == 1
-                error = third.peers[laptop.device].error
+                error = third.peers[laptop.device].failure
                 assert error is not None
                 assert error.startswith("This device runs twice")
         # The first has stopped: the other's turn, and nothing that either wrote is lost.

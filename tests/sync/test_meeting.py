@@ -31,12 +31,12 @@ def peer(engine: Engine, other: Member) -> PeerState:
 
 async def addresses_of(engine: Engine, other: Member) -> list[tuple[str, str, str | None]]:
     [state] = [each for each in await engine.snapshot() if each.device == other.device]
-    return [(each.address, " ".join(each.sources), each.error) for each in state.addresses]
+    return [(each.address, " ".join(each.sources), each.failure) for each in state.addresses]
 
 
 async def away(engine: Engine, other: Member) -> str | None:
     [state] = [each for each in await engine.snapshot() if each.device == other.device]
-    return state.away.why if state.away else None
+    return state.away.reason if state.away else None
 
 
 def reach(member: Member, of: Member) -> Reach:
@@ -87,7 +87,7 @@ async def test_meet_4_a_stranger_who_answers_at_a_remembered_address_gets_nothin
         tasks.start_soon(listener.serve, answer)
         introduce(a, b, port)
         async with running(first):
-            await until(lambda: peer(first, b).error)
+            await until(lambda: peer(first, b).failure)
             async with running(second):
                 announced(first, b, second.port)
                 await until(lambda: b.device in first.connections and in_step(a, b))
@@ -185,7 +185,7 @@ async def test_meet_26_why_a_device_is_away(three: list[Member]) -> None:
         assert await away(first, b) == "no-address"
         port = free_port()
         introduce(a, b, port)
-        await until(lambda: peer(first, b).error)
+        await until(lambda: peer(first, b).failure)
         assert await away(first, b) == "unreachable"
         assert await addresses_of(first, b) == [(f"{HERE}:{port}", "worked", "nothing listens there")]
         second = engine_of(b, port=port)
@@ -197,7 +197,7 @@ async def test_meet_26_why_a_device_is_away(three: list[Member]) -> None:
             c.sign(MembershipRecord.revoking(c.key, device=a.device, at_ms=a.now))
             await until(lambda: a.device not in third.peers)
             introduce(a, c, third.port)
-            await until(lambda: peer(first, c).error)
+            await until(lambda: peer(first, c).failure)
             assert await away(first, c) == "refused"
 
 
@@ -239,7 +239,7 @@ async def test_meet_430_another_device_at_the_address_after_a_goodbye_is_not_a_r
         await until(lambda: not peer(first, b).connected)
         async with running(engine_of(c, port=port)):
             await until(lambda: any(each.stranger for each in first.meeting.addresses(b.device)))
-            assert (await away(first, b), peer(first, b).error) == ("stopped", None)
+            assert (await away(first, b), peer(first, b).failure) == ("stopped", None)
 
 
 async def test_meet_49_a_clock_that_is_far_ahead_is_said_with_the_reason_why_the_device_is_away(
@@ -257,7 +257,7 @@ async def test_meet_49_a_clock_that_is_far_ahead_is_said_with_the_reason_why_the
         await until(lambda: not peer(first, b).connected)
     with a.stores["space"].reading() as reader:
         written = last_absences(reader)[b.device]
-    assert (written.why, written.clock_said) == ("stopped", iso(b.now))
+    assert (written.reason, written.clock_said) == ("stopped", iso(b.now))
 
 
 async def test_meet_48_another_device_of_ours_that_answers_is_named(three: list[Member]) -> None:
@@ -274,4 +274,4 @@ async def test_meet_48_another_device_of_ours_that_answers_is_named(three: list[
 
 
 def first_of(engine: Engine, other: Member) -> list[tuple[str, str, str | None]]:
-    return [(each.address, "", each.error) for each in engine.meeting.addresses(other.device)]
+    return [(each.address, "", each.failure) for each in engine.meeting.addresses(other.device)]

@@ -146,8 +146,8 @@ def test_meet_430_after_a_goodbye_only_the_device_itself_refuses(
     code: Literal["unreachable", "refused"], stranger: bool, why: str
 ) -> None:
     """MEET-430"""
-    at = AddressState("192.0.2.1:1", ["worked"], code=code, error=Sentence("somebody else"), stranger=stranger)
+    at = AddressState("192.0.2.1:1", ["worked"], code=code, failure=Sentence("somebody else"), stranger=stranger)
     left = PeerState(PHONE, "phone", left_at=iso(0), addresses=[at])
-    assert why_away(left, iso(1)).why == why
+    assert why_away(left, iso(1)).reason == why
     never = PeerState(PHONE, "phone", addresses=[at])
-    assert why_away(never, iso(1)).why == code
+    assert why_away(never, iso(1)).reason == code

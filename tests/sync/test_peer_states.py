@@ -47,7 +47,7 @@ def test_cli_860_the_last_word_of_another_device_is_quoted(states: PeerStates) -
 
     def said(code: str, reason: str) -> str:
         states.disconnected(PHONE, Close(code, reason), here=False)
-        error = states.states[PHONE].error
+        error = states.states[PHONE].failure
         assert error is not None
         with speaking("de"):
             return translated(error)

@@ -125,8 +125,8 @@ async def test_rel_d5_a_paired_device_that_says_nothing_gets_a_few_connections(t
         name = first.peers[b.device].name
         reason = f"{name} opened more than {EACH_DEVICE} connections at one time: it gets no more of them"
         [found] = first.peers[b.device].refusals
-        assert (found.kind, found.times, found.reason) == ("connection", 2 * EACH_DEVICE, reason)
-        assert a.reports.count(("refused", reason)) == found.times
+        assert (found.kind, found.count, found.reason) == ("connection", 2 * EACH_DEVICE, reason)
+        assert a.reports.count(("refused", reason)) == found.count
         assert not first.peers[c.device].refusals
         tasks.cancel_scope.cancel()
     for member in members:
@@ -152,7 +152,7 @@ async def test_net_53_a_paired_device_that_does_not_greet_is_named(
         await until(lambda: bool(first.peers[b.device].refusals))
         [found] = first.peers[b.device].refusals
         reason = f"{first.peers[b.device].name} opened a connection and said nothing: it was closed"
-        assert (found.kind, found.times, found.reason) == ("connection", 1, reason)
+        assert (found.kind, found.count, found.reason) == ("connection", 1, reason)
         assert ("refused", reason) in a.reports
 
 

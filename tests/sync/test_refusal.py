@@ -28,7 +28,7 @@ def test_sync_881_a_device_that_invents_codes_makes_one_kind_of_them() -> None:
         kind = kind_of(secrets.token_hex(8))
         assert kind == "other"
         found = with_one_more(found, kind, Sentence("x" * m.MAX_TEXT), NOW + number)
-    assert [(each.kind, each.times) for each in found] == [("other", 1_000)]
+    assert [(each.kind, each.count) for each in found] == [("other", 1_000)]
 
 
 def test_sync_880_what_refuses_nothing_is_not_a_refusal() -> None:

@@ -156,7 +156,7 @@ def _let_an_agent_mind(home: TaskHome) -> str:
         say("Done.", usage=usage),
     )
     try:
-        _wake(home, agent_id, "2", ModelError("rejected", "the <model> is away"))
+        _wake(home, agent_id, "2", ModelError("model-rejected", "the <model> is away"))
     except Problem:
         return agent_id
     raise AssertionError("the wake did not fail")

@@ -134,7 +134,7 @@ def test_web_507_why_it_woke_is_said_in_the_readers_language(visitor: Visitor) -
 def test_web_341_a_wake_that_failed_says_why(visitor: Visitor) -> None:
     agent_id = minding(visitor)
     with pytest.raises(Problem, match="is away"):
-        woken(visitor, agent_id, ModelError("rejected", "the <model> is away"))
+        woken(visitor, agent_id, ModelError("model-rejected", "the <model> is away"))
     page = visitor.get(f"/agents/{agent_id}")
     assert "failed" in page
     assert '<p class="stop">The &lt;model&gt; is away.</p>' in page

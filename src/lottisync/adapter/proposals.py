@@ -362,7 +362,7 @@ class ProposalOperations:
                         "expired": item.expired,
                         "orderUnknown": item.order_unknown,
                         "dependsOn": item.depends_on,
-                        "error": None if item.error is None else str(item.error),
+                        "error": None if item.failure is None else str(item.failure),
                     }
                     for item in one.items
                 ],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from lottisync.agents.model import Api, ModelError, failed
+from lottisync.agents.model import Api, ModelError
 from lottisync.agents.types import Agent
 from lottisync.shown import quoted
 
@@ -49,24 +49,21 @@ def model_named(given: str | None, environ: Mapping[str, str]) -> str:
 
 
 def model_for(chosen: ModelChoice, endpoints: Mapping[str, Endpoint], environ: Mapping[str, str]) -> "OpenAIModel":
-    """The model of that choice. Raises `Problem` if this device has no such endpoint, or none at all. Without an
+    """The model of that choice. Raises `ModelError` if this device has no such endpoint, or none at all. Without an
     endpoint, LOTTISYNC_MODEL overrules the agent's model."""
     from lottisync.agents.openai_client import model_from_environment
 
-    try:
-        if chosen.endpoint is not None:
-            return _at(chosen.endpoint, _known(chosen.endpoint, endpoints), chosen.model, environ)
-        named = environ.get("LOTTISYNC_MODEL", "").strip() or chosen.model or ""
-        return model_from_environment({**environ, "LOTTISYNC_MODEL": named})
-    except ModelError as error:
-        raise failed(error) from None
+    if chosen.endpoint is not None:
+        return _at(chosen.endpoint, _known(chosen.endpoint, endpoints), chosen.model, environ)
+    named = environ.get("LOTTISYNC_MODEL", "").strip() or chosen.model or ""
+    return model_from_environment({**environ, "LOTTISYNC_MODEL": named})
 
 
 def _known(name: str, endpoints: Mapping[str, Endpoint]) -> Endpoint:
     found = endpoints.get(name)
     if found is None:
         raise ModelError(
-            "not-configured",
+            "model-not-configured",
             "this device has no endpoint {name}: write [endpoints.{plain}] with its url into config.toml",
             name=quoted(name),
             plain=name,

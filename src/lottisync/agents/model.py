@@ -20,17 +20,17 @@ Api = Literal["chat", "responses"]
 """The two protocols that servers of models speak."""
 
 ModelErrorCode = Literal[
-    "not-configured",  # nobody said which model to use
-    "unreachable",  # no connection to the server
-    "timed-out",  # connected, then silence, or longer than the whole call may take
-    "unauthorized",  # the key is missing, wrong, or not allowed to do this
-    "rate-limited",  # too many requests, or nothing left on the account
-    "rejected",  # the server understood the request and will not have it: model name, size, parameter
-    "truncated",  # the connection ended before the answer did
-    "output-limit",  # the model itself stopped in the middle, at the length it is allowed
-    "malformed",  # what came back is not the protocol
-    "refused",  # the model, or a filter before it, declined to answer
-    "server-error",  # the server failed
+    "model-not-configured",  # nobody said which model to use
+    "model-unreachable",  # no connection to the server
+    "model-timed-out",  # connected, then silence, or longer than the whole call may take
+    "model-unauthorized",  # the key is missing, wrong, or not allowed to do this
+    "model-rate-limited",  # too many requests, or nothing left on the account
+    "model-rejected",  # the server understood the request and will not have it: model name, size, parameter
+    "model-truncated",  # the connection ended before the answer did
+    "model-output-limit",  # the model itself stopped in the middle, at the length it is allowed
+    "model-malformed",  # what came back is not the protocol
+    "model-refused",  # the model, or a filter before it, declined to answer
+    "model-server-error",  # the server failed
 ]
 
 
@@ -45,13 +45,6 @@ class ModelError(Problem):
 
     def __init__(self, code: ModelErrorCode, template: str, *, hint: str = "", **arguments: object) -> None:
         super().__init__(code, template, hint=hint, **arguments)
-
-
-def failed(error: ModelError) -> Problem:
-    """This error as a `Problem`, for code that knows nothing of models: the problem's code says that it is about a
-    model."""
-    arguments: Any = error.arguments
-    return Problem(f"model-{error.code}", error.template, hint=error.hint, **arguments)
 
 
 class ToolCall(msgspec.Struct, frozen=True):

@@ -87,7 +87,9 @@ class ModelProcess:
             raise ModelError(reply.failure.code, said.template, **arguments)
         if reply.turn is None:
             await self._end()
-            raise ModelError("server-error", "the process that asks the model died of itself: is there memory left?")
+            raise ModelError(
+                "model-server-error", "the process that asks the model died of itself: is there memory left?"
+            )
         return reply.turn
 
     async def _reply(self, question: Question) -> ModelReply:
@@ -133,7 +135,7 @@ async def answered(question: Question) -> ModelReply:
     except ModelError as error:
         return ModelReply(failure=ModelFailure(error.code, written(error)))
     except Problem as problem:
-        return ModelReply(failure=ModelFailure("not-configured", written(problem)))
+        return ModelReply(failure=ModelFailure("model-not-configured", written(problem)))
 
 
 def main() -> None:

@@ -82,8 +82,8 @@ class OpenAIModel:
     """A `Model` at `base_url` (None: OpenAI itself), such as "http://127.0.0.1:11434/v1".
 
     `api_key` None sends the word "none", which servers without keys ignore. The time limits are seconds: to
-    connect, without a byte, and for the whole of one `complete`. Raises `ModelError` ("not-configured",
-    "unauthorized") for an address or a key that cannot be one.
+    connect, without a byte, and for the whole of one `complete`. Raises `ModelError` ("model-not-configured",
+    "model-unauthorized") for an address or a key that cannot be one.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class OpenAIModel:
         self._address, self._is_loopback = _checked_address(self._base_url, self._names.url)
         if api_key is not None and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
             # Sent as it is, it would fail inside the HTTP library, in an error that quotes the header.
-            raise ModelError("unauthorized", "the API key has characters that no key has: copy it again")
+            raise ModelError("model-unauthorized", "the API key has characters that no key has: copy it again")
         self._api_key = api_key
         self._connect_seconds = connect_seconds
         self._silence_seconds = silence_seconds
@@ -142,7 +142,7 @@ class OpenAIModel:
         await anyio.to_thread.run_sync(_import_openai)
         answer: StreamedAnswer = self._dialect.Answer(id_prefix=f"call-{len(messages)}")
         failure = ModelError(
-            "timed-out",
+            "model-timed-out",
             "{address} did not finish its answer within {call_seconds:g} s: try again, or use a smaller or "
             "faster model",
             address=self._address,
@@ -179,7 +179,7 @@ class OpenAIModel:
                     media_type = stream.response.headers.get("content-type", "nothing")
                     if not media_type.startswith("text/event-stream"):
                         return ModelError(
-                            "malformed",
+                            "model-malformed",
                             "{address} answered with {quoted} and not with a stream: is it an OpenAI-compatible "
                             "server, and does its address end in /v1?",
                             address=self._address,
@@ -191,13 +191,13 @@ class OpenAIModel:
             return self._explained(error, begun=answer.has_begun)
         except (json.JSONDecodeError, UnicodeDecodeError, msgspec.ValidationError):
             return ModelError(
-                "malformed",
+                "model-malformed",
                 "{address} sent something that is not an answer of a model: is it an OpenAI-compatible server?",
                 address=self._address,
             )
         if answer.failure is not None:
             return ModelError(
-                "server-error",
+                "model-server-error",
                 "{address} broke off: {quoted}",
                 address=self._address,
                 quoted=self._quoted(answer.failure),
@@ -228,16 +228,21 @@ class OpenAIModel:
         turn = answer.turn()
         if turn.finish_reason == "length":
             raise ModelError(
-                "output-limit",
+                "model-output-limit",
                 "{model} stopped at the length it may write, in the middle of its answer: nothing of it was "
                 "used; use a model with a larger limit",
                 model=self.model,
             )
         if turn.finish_reason == "content_filter":
-            raise ModelError("refused", "a content filter of {address} withheld the answer", address=self._address)
+            raise ModelError(
+                "model-refused", "a content filter of {address} withheld the answer", address=self._address
+            )
         if answer.refusal:
             raise ModelError(
-                "refused", "{model} declined to answer: {quoted}", model=self.model, quoted=self._quoted(answer.refusal)
+                "model-refused",
+                "{model} declined to answer: {quoted}",
+                model=self.model,
+                quoted=self._quoted(answer.refusal),
             )
         return turn
 
@@ -246,7 +251,7 @@ class OpenAIModel:
 
         if isinstance(error, openai.APITimeoutError):
             return ModelError(
-                "timed-out",
+                "model-timed-out",
                 "{address} was silent for too long (limits: {connect_seconds:g} s to connect, "
                 "{silence_seconds:g} s without a byte): is it overloaded, or still loading the model?",
                 address=self._address,
@@ -257,14 +262,14 @@ class OpenAIModel:
             if begun:
                 return self._truncated()
             return ModelError(
-                "unreachable",
+                "model-unreachable",
                 "cannot reach {address} ({quoted}): is the server running, and is the address right?",
                 address=self._address,
                 quoted=self._quoted(_first_cause(error)),
             )
         if not isinstance(error, openai.APIStatusError):
             return ModelError(
-                "server-error",
+                "model-server-error",
                 "{address} broke off with an error: {quoted}",
                 address=self._address,
                 quoted=self._quoted(_server_words(error)),
@@ -276,20 +281,20 @@ class OpenAIModel:
             return self._refused(status)
         if status == 429 and error.code == "insufficient_quota":
             return ModelError(
-                "rate-limited",
+                "model-rate-limited",
                 "the account at {address} has nothing left: check its plan and billing",
                 address=self._address,
             )
         if status == 429:
             return ModelError(
-                "rate-limited",
+                "model-rate-limited",
                 "{address} asks to slow down: try again later ({words})",
                 address=self._address,
                 words=words,
             )
         if status == 404:
             return ModelError(
-                "rejected",
+                "model-rejected",
                 "{address} knows no model {model!r}, or nothing at this address (HTTP 404): check "
                 "{model_setting}, and that {url_setting} ends in /v1",
                 address=self._address,
@@ -299,14 +304,14 @@ class OpenAIModel:
             )
         if status == 408 or status >= 500:
             return ModelError(
-                "server-error",
+                "model-server-error",
                 "{address} failed (HTTP {status}): try again later ({words})",
                 address=self._address,
                 status=status,
                 words=words,
             )
         return ModelError(
-            "rejected",
+            "model-rejected",
             "{address} rejected the request (HTTP {status}): {words}",
             address=self._address,
             status=status,
@@ -316,7 +321,7 @@ class OpenAIModel:
     def _refused(self, status: int) -> ModelError:
         if not self._names.key:
             return ModelError(
-                "unauthorized",
+                "model-unauthorized",
                 "{address} did not accept the key (HTTP {status}): put a valid one into your keyring, or name "
                 "the variable that has it in config.toml, as {key_setting}",
                 address=self._address,
@@ -324,7 +329,7 @@ class OpenAIModel:
                 key_setting=self._names.url.removesuffix("url") + "key_env",
             )
         return ModelError(
-            "unauthorized",
+            "model-unauthorized",
             "{address} did not accept the key (HTTP {status}): set a valid one in {key_name}, or in your keyring",
             address=self._address,
             status=status,
@@ -333,7 +338,7 @@ class OpenAIModel:
 
     def _truncated(self) -> ModelError:
         return ModelError(
-            "truncated",
+            "model-truncated",
             "the stream from {address} ended before the answer did: nothing of it was used, so asking again is safe",
             address=self._address,
         )
@@ -356,7 +361,7 @@ def model_from_environment(environ: Mapping[str, str]) -> OpenAIModel:
 
     A key that is not there is looked for in the keyring (`kept_key`).
     OPENAI_API_KEY is never sent to the server of LOTTISYNC_MODEL_URL: it was given for somebody else.
-    Raises `ModelError` "not-configured" if neither is set.
+    Raises `ModelError` "model-not-configured" if neither is set.
     """
 
     def value(name: str) -> str | None:
@@ -368,13 +373,15 @@ def model_from_environment(environ: Mapping[str, str]) -> OpenAIModel:
         case None | "chat" | "responses" as known:
             said = known
         case other:
-            raise ModelError("not-configured", "LOTTISYNC_MODEL_API is chat or responses; got {other!r}", other=other)
+            raise ModelError(
+                "model-not-configured", "LOTTISYNC_MODEL_API is chat or responses; got {other!r}", other=other
+            )
     if url := value("LOTTISYNC_MODEL_URL"):
         return OpenAIModel(url, value("LOTTISYNC_MODEL_KEY") or kept_key(url), model, api=said or "chat")
     if key := value("OPENAI_API_KEY") or kept_key(OPENAI_URL):
         return OpenAIModel(None, key, model, api=said or "responses")
     raise ModelError(
-        "not-configured",
+        "model-not-configured",
         "no model is configured: set OPENAI_API_KEY, or LOTTISYNC_MODEL_URL to an OpenAI-compatible server such as "
         "http://127.0.0.1:11434/v1",
     )
@@ -404,7 +411,7 @@ def _checked_address(base_url: str, setting: str) -> tuple[str, bool]:
         host, port = None, None
     if not host or parts.scheme not in ("http", "https"):
         raise ModelError(
-            "not-configured",
+            "model-not-configured",
             "the model's address is not a web address: {url_setting} should look like http://127.0.0.1:11434/v1",
             url_setting=setting,
         )

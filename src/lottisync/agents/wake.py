@@ -55,7 +55,6 @@ from lottisync.agents.model import (
     ToolSchema,
     Turn,
     UserMessage,
-    failed,
 )
 from lottisync.agents.report import ReportText
 from lottisync.agents.run_key import Trigger
@@ -159,8 +158,6 @@ async def wake(
             under_way = _Wake(journal, agents, run, waiting, now, new_id, watch, Here(device, now(), zone, name_of))
             await under_way.converse(model)
             return under_way.end()
-        except ModelError as error:
-            failure = failed(error)
         except Problem as problem:
             failure = problem
         with agents.transaction(now(), AGENT) as tx:

@@ -35,12 +35,12 @@ class WithheldAnswer(msgspec.Struct, frozen=True):
 
 class AgentAnswer(msgspec.Struct, frozen=True, rename="camel"):
     """How an agent stands. `taskTitle` is null if its task is gone; `model` if it has none of its own, `endpoint` if it
-    asks the server that the environment names. `withheld` is null if its model may be asked.
-    `taskClosed` is the status of a task that is done or rejected: the agent sleeps until it is opened again.
-    `changesWaiting`: changes of its task that it has not looked at yet. `failures`: how many wakes failed in a row;
-    `failedBecause`: why the last of them did; `asleepBecause`: why it gave up. `timers`: when it wakes, by the timer's
-    name. `tokens`: the cost of its `wakes`; `tokensToday`: what counts for its limit of the day.
-    `attention`: why it asks the person to look, or null."""
+    asks the server that the environment names. `withheld` is null if its model may be asked. `taskClosed` is the status
+    of a task that is done or rejected: the agent sleeps until it is opened again. `changesWaiting`: changes of its task
+    that it has not looked at yet. `failures`: how many wakes failed in a row; `failure`: why the last of them did;
+    `asleepReason`: why it gave up. `timers`: when it wakes, by the timer's name. `tokens`: the cost of its wakes, of
+    which there were `wakeCount`; `tokensToday`: what counts for its limit of the day. `attentionReason`: why it asks
+    the person to look, or null."""
 
     id: str
     name: str
@@ -59,13 +59,13 @@ class AgentAnswer(msgspec.Struct, frozen=True, rename="camel"):
     last_wake_at: Instant | None
     next_wake_at: Instant | None
     failures: int
-    failed_because: str | None
-    asleep_because: str | None
+    failure: str | None
+    asleep_reason: str | None
     changes_waiting: int
-    wakes: int
+    wake_count: int
     tokens: Tokens
     tokens_today: int
-    attention: str | None
+    attention_reason: str | None
     tldr: str | None
 
 
@@ -76,8 +76,8 @@ class Agents(msgspec.Struct, frozen=True):
 
 
 class Woken(msgspec.Struct, frozen=True, rename="camel"):
-    """How a wake went. `proposed`: how many proposals it made, in the sets `changeSetIds`; `notes`: how many notes it
-    took. `turnLimitReached`: the model was not done. `repeated`: this wake was complete before, and nothing was done
+    """How a wake went. `proposalsMade`: how many proposals it made, in the sets `changeSetIds`; `notes`: how many notes
+    it took. `turnLimitReached`: the model was not done. `repeated`: this wake was complete before, and nothing was done
     now. `tokens` is null if the server does not count them."""
 
     agent_id: str
@@ -85,7 +85,7 @@ class Woken(msgspec.Struct, frozen=True, rename="camel"):
     thread_id: str
     report_id: str
     change_set_ids: list[str]
-    proposed: int
+    proposals_made: int
     notes: int
     turns: int
     turn_limit_reached: bool
@@ -165,7 +165,7 @@ class RunAnswer(msgspec.Struct, frozen=True, rename="camel"):
     status: str
     created_at: Instant
     completed_at: Instant | None
-    error: str | None
+    failure: str | None
     tokens: Tokens
 
 
@@ -187,17 +187,17 @@ class Changed(msgspec.Struct, frozen=True):
     name: str | None
 
 
-class MessageAnswer(msgspec.Struct, frozen=True):
-    """What was said or done in a wake. `tool` is null if it was no call of a tool. `succeeded` says of the answer to a
-    call whether the call did anything, and is null for all else. `changed`: what it changed at once. `priority` and
-    `category` are those of a note, and null for all else."""
+class MessageAnswer(msgspec.Struct, frozen=True, rename="camel"):
+    """What was said or done in a wake; `text` is null for a turn that only calls tools. `tool` is null if it was no
+    call of a tool. `succeeded` says of the answer to a call whether the call did anything, and is null for all else.
+    `changedEntities`: what it changed at once. `priority` and `category` are those of a note, and null for all else."""
 
     at: Instant
     kind: str
     tool: str | None
-    text: str
+    text: str | None
     succeeded: bool | None = None
-    changed: list[Changed] = []
+    changed_entities: list[Changed] = []
     priority: str | None = None
     category: str | None = None
 
@@ -216,7 +216,7 @@ class AttentionWanted(msgspec.Struct, frozen=True, rename="camel"):
     agent_name: str
     task_id: str
     task_title: str
-    rationale: str
+    reason: str
     minutes: int
     impact: int
     urgency: int

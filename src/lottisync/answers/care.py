@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from lottisync.answers.form import Instant
+from lottisync.answers.form import DeviceId, Instant
 
 FindingState = Literal["good", "unknown", "warning", "fault"]
 
@@ -30,8 +30,8 @@ class RelayPeer(msgspec.Struct, frozen=True, rename="camel"):
     `lacking`: how many changes it has said that it has, and that the relay does not hold. `silent`: nothing was heard
     of it for three days. `differs`: it knows the same and holds something else."""
 
-    device_id: str
-    device_name: str
+    id: DeviceId
+    name: str
     heard_at: Instant | None
     in_step: bool
     lacking: int

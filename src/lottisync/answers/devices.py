@@ -51,8 +51,8 @@ class Compared(msgspec.Struct, frozen=True):
 class Peer(msgspec.Struct, frozen=True, rename="camel"):
     """How another device in use stands. `holdsBack`: deleted things that cannot be forgotten before it has seen them.
     `away`: why there is no connection; null if it is connected, or nothing is known. `address`: where it is
-    connected, if this device dialled it. `diverged`: stores that differ although nothing is missing; `mended`: how
-    many entities were put right, by store. `comparing`: how much of a store has been compared, by store.
+    connected, if this device dialled it. `diverged`: stores that differ although nothing is missing; `mendedByStore`:
+    how many entities were put right. `comparing`: how much of a store has been compared, by store.
     `receiving`: how far the changes have come that this device is getting from it now; null if there are none.
     `onlyHere`, `onlyThere`: stores that one of the two does not have; `failingThere`: stores that the device has and
     leaves out, because it cannot use their files. `refusals`: each kind of what was refused between the two in the last
@@ -71,9 +71,9 @@ class Peer(msgspec.Struct, frozen=True, rename="camel"):
     addresses: list[AddressState]
     last_seen_at: Instant | None
     away: Away | None
-    error: str | None
+    failure: str | None
     diverged: list[str]
-    mended: dict[str, int]
+    mended_by_store: dict[str, int]
     comparing: dict[str, Compared]
     receiving: Receiving | None
     only_here: list[str]
@@ -105,7 +105,7 @@ class StoreAnswer(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RelayReached(msgspec.Struct, frozen=True, rename="camel"):
-    """The relay that is used: reached, or not for the reason in `failure`, and since when; `stateSince` is null if no
+    """The relay that is used: reached, or `failure` says why not, and since when; `stateSince` is null if no
     daemon runs, or it has not tried yet."""
 
     url: str
@@ -145,21 +145,21 @@ class Invitations(msgspec.Struct, frozen=True):
 
 
 class AsleepAgent(msgspec.Struct, frozen=True, rename="camel"):
-    """An agent that gave up by itself, and why. `taskTitle` is null if its task is not here."""
+    """An agent that gave up by itself, and the `reason`. `taskTitle` is null if its task is not here."""
 
     agent_id: str
     agent_name: str
     task_title: str | None
-    asleep_because: str
+    reason: str
 
 
 class PausedAgent(msgspec.Struct, frozen=True, rename="camel"):
-    """An agent that waits for its endpoint, or has used its tokens of the day, why, and when it goes on."""
+    """An agent that waits for its endpoint, or has used its tokens of the day, the `reason`, and when it goes on."""
 
     agent_id: str
     agent_name: str
     task_title: str | None
-    because: str
+    reason: str
     until: Instant | None
 
 
@@ -172,21 +172,21 @@ class Reminder(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class UnfinishedVerdict(msgspec.Struct, frozen=True):
-    """A verdict whose effect is not there: `because` says why it failed; null if it was begun, and the next `review`
+    """A verdict whose effect is not there: `failure` says why it failed; null if it was begun, and the next `review`
     or the daemon finishes it. `item` is the name of the proposal."""
 
     item: str
-    because: str | None
+    failure: str | None
 
 
 class Overview(msgspec.Struct, frozen=True, rename="camel"):
     """This device. `daemon` is null if none runs, and so is `nearby`: how many devices are near that it is not paired
     with. `damaged`: rows whose content is not what was stored, as `STORE/ID`. `unusable`: the stores that do not sync
     because their file cannot be used, and why. `peers`: the other devices in use. `proposalsWaiting`: how many
-    proposals wait for the person; null if they could not be counted. `agentsOff`: the person has turned all agents
-    off. `paused`: agents whose budget of the day is used. `attention`: what agents want the person to look at.
-    `reminders`: what the person wanted to be reminded of. `conflicts`: how many decisions the person has to make about
-    what two devices wrote at once. `clockDoubt`: why this device's own clock cannot be right, or null. `leftOut`: why
+    proposals wait for the person; null if they could not be counted. `agentsOff`: the person has turned all agents off.
+    `paused`: agents whose budget of the day is used. `attention`: what agents want the person to look at. `reminders`:
+    what the person wanted to be reminded of. `conflictsWaiting`: how many decisions the person has to make about what
+    two devices wrote at once. `clockDoubt`: why this device's own clock cannot be right, or null. `leftOut`: why
     something is missing in this answer: rows that are damaged. `unfinished`: verdicts that were not carried out.
     `relay`: null if none is used."""
 
@@ -208,7 +208,7 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     attention: list[AttentionWanted]
     reminders: list[Reminder]
     proposals_waiting: int | None
-    conflicts: int
+    conflicts_waiting: int
     clock_doubt: str | None
     left_out: list[str]
     unfinished: list[UnfinishedVerdict]
@@ -225,11 +225,11 @@ class Made(msgspec.Struct, frozen=True, rename="camel"):
     peer_name: str | None
 
 
-class StoresMade(msgspec.Struct, frozen=True):
+class StoresMade(msgspec.Struct, frozen=True, rename="camel"):
     """The stores that were missing, and are empty now."""
 
     home: str
-    stores: list[str]
+    stores_made: list[str]
 
 
 class CodeAnswer(msgspec.Struct, frozen=True, rename="camel"):
@@ -279,10 +279,10 @@ class DeviceChanged(msgspec.Struct, frozen=True, rename="camel"):
     also_revoked: list[Named] = []
 
 
-class Acknowledged(msgspec.Struct, frozen=True):
+class Acknowledged(msgspec.Struct, frozen=True, rename="camel"):
     """How many copied or restored devices the person did not know of before."""
 
-    acknowledged: int
+    newly_acknowledged: int
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -320,18 +320,18 @@ class ComparedStore(msgspec.Struct, frozen=True, rename="camel"):
     mended: int
 
 
-class VerifiedAnswer(msgspec.Struct, frozen=True):
-    """`away`: devices that were not reached."""
+class VerifiedAnswer(msgspec.Struct, frozen=True, rename="camel"):
+    """What was compared with which device, and the devices that were not reached."""
 
     compared: list[ComparedStore]
-    away: list[Named]
+    not_reached: list[Named]
 
 
 class BackedUp(msgspec.Struct, frozen=True):
     """The folder of the backup, the digest of each store in it, and the folders of older backups that were removed."""
 
     folder: str
-    stores: dict[str, Digest]
+    digests: dict[str, Digest]
     removed: list[str]
 
 
@@ -352,13 +352,13 @@ class Pages(msgspec.Struct, frozen=True):
 
 class Admission(msgspec.Struct, frozen=True):
     """What lets in one browser of the network: the code, where it is typed, and the address that the QR code holds.
-    `fingerprint` is that of the certificate authority to trust; empty if the certificate is the person's."""
+    `fingerprint` is that of the certificate authority to trust; null if the certificate is the person's."""
 
     address: str
     code: str
     until: Instant
     origins: list[str]
-    fingerprint: str
+    fingerprint: str | None
 
 
 class BrowserAnswer(msgspec.Struct, frozen=True, rename="camel"):

@@ -21,19 +21,20 @@ class Proposals(msgspec.Struct, frozen=True):
 
 
 class VerdictAnswer(msgspec.Struct, frozen=True, rename="camel"):
-    """What became of a verdict on one proposal. `message` says why nothing was done; `decisionId` is the decision that
-    stands. `stale`: what was written since. `view`: the item as it is now, if it is not as it was shown."""
+    """What became of a verdict on one proposal. `message`: a sentence for people, null if `result` says it all;
+    `decisionId` is the decision that stands. `staleFields`: what was written since. `view`: the item as it is now,
+    if it is not as it was shown."""
 
     item_id: str
     result: Result
-    message: str
+    message: str | None
     decision_id: str | None
-    stale: list[StaleField]
+    stale_fields: list[StaleField]
     view: ItemView | None
 
     @classmethod
     def of(cls, outcome: Outcome) -> "VerdictAnswer":
-        return cls(outcome.item, outcome.result, outcome.message, outcome.decision, outcome.stale, outcome.view)
+        return cls(outcome.item, outcome.result, outcome.message or None, outcome.decision, outcome.stale, outcome.view)
 
 
 class VerdictsAnswer(msgspec.Struct, frozen=True):
@@ -44,7 +45,7 @@ class VerdictsAnswer(msgspec.Struct, frozen=True):
 
 class Decision(msgspec.Struct, frozen=True, rename="camel"):
     """A decision on a proposal, which has the name `itemName` (null if it is about
-    another task). `undoes`: the id of the decision that this one takes
+    another task). `undoesId`: the id of the decision that this one takes
     back."""
 
     id: str
@@ -62,7 +63,7 @@ class Decision(msgspec.Struct, frozen=True, rename="camel"):
     result: str | None
     edited: bool
     until: Instant | None
-    undoes: str | None
+    undoes_id: str | None
     created_at: Instant
 
     @classmethod
@@ -83,7 +84,7 @@ class Decision(msgspec.Struct, frozen=True, rename="camel"):
             result=one.result,
             edited=one.edited,
             until=one.until,
-            undoes=one.undoes,
+            undoes_id=one.undoes,
             created_at=one.created_at,
         )
 
@@ -96,8 +97,8 @@ class Decisions(msgspec.Struct, frozen=True):
 
 class Proposal(msgspec.Struct, frozen=True, rename="camel"):
     """What was proposed, and its `outcome`. `summary` is of the value that took effect, where the person edited it;
-    `why` is the agent's reason, `reason` the person's. The decisions are those on it and on equal proposals, oldest
-    first."""
+    `agentReason` is the reason that the agent gave, `reason` the one that the person gave. The decisions are those on
+    it and on equal proposals, oldest first."""
 
     id: str
     name: str
@@ -109,7 +110,7 @@ class Proposal(msgspec.Struct, frozen=True, rename="camel"):
     summary: str
     proposed_at: Instant
     outcome: str
-    why: str | None
+    agent_reason: str | None
     reason: str | None
     decisions: list[Decision]
 
@@ -137,7 +138,7 @@ def _proposal(one: ProposalRecord, names: Mapping[str, str]) -> Proposal:
         one.summary,
         one.proposed_at,
         one.outcome,
-        one.why,
+        one.agent_reason,
         one.reason,
         [Decision.of(each, names.get(each.item_id)) for each in one.decisions],
     )

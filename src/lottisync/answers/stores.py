@@ -9,12 +9,19 @@ from lottisync.answers.form import DeviceId, Instant
 Writer = Literal["user", "agent"]
 
 
-class Checked(msgspec.Struct, frozen=True):
-    """What is wrong, by store, as sentences; an empty list for a store that is sound. `codes`: the code of each, in the
-    same order."""
+class FaultFound(msgspec.Struct, frozen=True):
+    """Something in a store that is not as it should be: `code` for programs, `message` the sentence for people."""
 
-    faults: dict[str, list[str]]
-    codes: dict[str, list[str]]
+    store: str
+    code: str
+    message: str
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What is wrong, store by store, and the names of the stores in which nothing is."""
+
+    faults: list[FaultFound]
+    sound: list[str]
 
 
 class Accepted(msgspec.Struct, frozen=True):
@@ -115,10 +122,10 @@ class Acts(msgspec.Struct, frozen=True):
 
 
 class TakenBack(msgspec.Struct, frozen=True, rename="camel"):
-    """The act that took another one back, which is `undone`."""
+    """The act that took another one back, which is `takenBack`."""
 
     number: int
-    undone: ActDone
+    taken_back: ActDone
 
 
 class Exported(msgspec.Struct, frozen=True):

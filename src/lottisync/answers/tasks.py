@@ -124,8 +124,8 @@ class LinkAnswer(msgspec.Struct, frozen=True, rename="camel"):
 
 class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
     """A task with all that belongs to it. `labels` are names; `estimate` and `minutesSpent` are minutes; `repeat` is a
-    rule of ISO 8601, like `R/2026-12-01/P1W`; `agent` is null if none minds it. `neverSent` says why no model is told
-    of the task, and is null if it may be. `conflicts` are those of the task and of what belongs to it."""
+    rule of ISO 8601, like `R/2026-12-01/P1W`; `agent` is null if none minds it. `neverSentReason` says why no model is
+    told of the task, and is null if it may be. `conflicts` are those of the task and of what belongs to it."""
 
     status_reason: str | None
     remind_at: Instant | None
@@ -141,7 +141,7 @@ class TaskAnswer(TaskRow, frozen=True, rename="camel", gc=True):
     minutes_spent: int
     created_at: Instant
     agent: Minder | None
-    never_sent: str | None
+    never_sent_reason: str | None
     conflicts: list[ConflictAnswer]
 
     @classmethod

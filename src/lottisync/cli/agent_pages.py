@@ -104,22 +104,20 @@ def _show_page(terminal: Terminal, page: AgentAnswer, which: str) -> None:
     terminal.fact("cost", _cost(page))
     if page.withheld:
         terminal.line(page.withheld.text, "yellow")
-    if page.attention:
+    if page.attention_reason:
         terminal.line(
             say(
                 "It asks you to look: {attention}  (lottisync agent attended {which})",
-                attention=page.attention,
+                attention=page.attention_reason,
                 which=which,
             ),
             "yellow",
         )
-    if page.failed_because and not page.asleep_because:
+    if page.failure and not page.asleep_reason:
+        terminal.line(say("The last wake failed: {failed_because}", failed_because=translated(page.failure)), "red")
+    if page.asleep_reason:
         terminal.line(
-            say("The last wake failed: {failed_because}", failed_because=translated(page.failed_because)), "red"
-        )
-    if page.asleep_because:
-        terminal.line(
-            say("It sleeps, after {asleep_because}", asleep_because=translated(page.asleep_because)), "bold red"
+            say("It sleeps, after {asleep_because}", asleep_because=translated(page.asleep_reason)), "bold red"
         )
         terminal.line(say("When that is mended: lottisync agent resume"))
     if page.home_device.offered:
@@ -145,7 +143,7 @@ def _state(page: AgentAnswer) -> str:
         return say("asleep: its task is gone")
     if page.lifecycle != lifecycle.DESTROYED and page.task_closed is not None:
         return say("asleep: its task is {status}", status=words.status(page.task_closed))
-    if page.asleep_because:
+    if page.asleep_reason:
         return several("gave up after {count} failure", "gave up after {count} failures", page.failures)
     if page.lifecycle == lifecycle.DORMANT:
         return say("paused")
@@ -168,9 +166,11 @@ def _withheld(reason: WithheldAnswer) -> str:
 
 
 def _cost(page: AgentAnswer) -> str:
-    if not page.wakes and page.last_wake_at:
+    if not page.wake_count and page.last_wake_at:
         return say("not known: its server does not count tokens")
-    return several("{tokens} in {count} wake", "{tokens} in {count} wakes", page.wakes, tokens=_tokens(page.tokens))
+    return several(
+        "{tokens} in {count} wake", "{tokens} in {count} wakes", page.wake_count, tokens=_tokens(page.tokens)
+    )
 
 
 def _tokens(cost: Tokens) -> str:
@@ -292,7 +292,7 @@ ENDS = {
 def _ended(run: RunAnswer) -> str:
     """How a wake ended, and why if it ended badly."""
     said = say(ENDS.get(run.status, run.status))
-    return f"{said}: {translated(run.error)}" if run.error else said
+    return f"{said}: {translated(run.failure)}" if run.failure else said
 
 
 def _heading(page: AgentAnswer) -> str:
@@ -333,7 +333,7 @@ def _show_run(
     def shown() -> None:
         terminal.line(heading, "bold")
         for each in said:
-            if each.text or each.changed:  # a turn that only calls tools says nothing itself
+            if each.text or each.changed_entities:  # a turn that only calls tools says nothing itself
                 _show_message(terminal, each)
         if meant[0].error_message:
             terminal.text(translated(meant[0].error_message), f"{say(ENDS.get(meant[0].status, meant[0].status))}: ")
@@ -345,8 +345,8 @@ def _show_message(terminal: Terminal, said: MessageAnswer) -> None:
     failed = "  " + say("(nothing was done)") if said.succeeded is False else ""
     about = said.tool or ", ".join(filter(None, (said.priority, said.category)))
     terminal.line(f"{local(said.at, TIME_OF_DAY)}  {said.kind:<11} {about}{failed}", "dim")
-    terminal.text(translated(said.text) if isinstance(said.text, Sentence) else said.text, MARGIN)
-    for one in said.changed:
+    terminal.text(translated(said.text) if isinstance(said.text, Sentence) else said.text or "", MARGIN)
+    for one in said.changed_entities:
         terminal.line(MARGIN + say("changed the {type} {name}", type=one.type, name=one.name or one.id))
 
 
@@ -361,7 +361,7 @@ def _message(home: TaskHome, reader: Reader, said: AgentMessage) -> MessageAnswe
     note = said.kind == "observation"
     priority, category = (metadata.get("priority"), metadata.get("category")) if note else (None, None)
     return MessageAnswer(
-        said.created_at, said.kind, metadata.get("toolName"), text, succeeded, entities, priority, category
+        said.created_at, said.kind, metadata.get("toolName"), text or None, succeeded, entities, priority, category
     )
 
 

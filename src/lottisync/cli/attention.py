@@ -15,4 +15,4 @@ def show_attention(terminal: Terminal, wanted: list[AttentionWanted]) -> None:
             task_title=quoted(one.task_title),
             minutes=one.minutes,
         )
-        terminal.line(f"{asks}: {one.rationale}  (lottisync agent attended {short(one.task_id)})", "yellow")
+        terminal.line(f"{asks}: {one.reason}  (lottisync agent attended {short(one.task_id)})", "yellow")

@@ -67,7 +67,7 @@ def _let_in(terminal: Terminal, door: "Door") -> None:
         )
     made = Browsers(terminal.home.path, clock.now, new_secret).offer()
     address = admission_address(door.network[0], made.code)
-    value = Admission(address, made.code, iso(made.until), door.network, door.fingerprint)
+    value = Admission(address, made.code, iso(made.until), door.network, door.fingerprint or None)
     terminal.emit(value, lambda: _shown(terminal, value))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from lottisync.answers.stores import Accepted, Checked
+from lottisync.answers.stores import Accepted, Checked, FaultFound
 from lottisync.cli.hints import hints_of
 from lottisync.cli.terminal import Terminal, common
 from lottisync.device import clock
@@ -66,8 +66,8 @@ def check(terminal: Terminal, accepted: str | None) -> None:
             terminal.line(say("What another device can help to mend, this mends: lottisync verify"), "dim")
             terminal.line(say("If what a damaged row shows now is right: lottisync check --accept ID"), "dim")
 
-    codes = {name: [fault.code for fault in faults] for name, faults in found.items()}
-    terminal.emit(Checked({name: [*map(str, faults)] for name, faults in found.items()}, codes), shown)
+    listed = [FaultFound(name, each.code, str(each)) for name, faults in found.items() for each in faults]
+    terminal.emit(Checked(listed, [name for name, faults in found.items() if not faults]), shown)
     if any(found.values()):
         raise click.exceptions.Exit(1)
 

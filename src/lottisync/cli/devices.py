@@ -133,7 +133,7 @@ def _shown_address(row: DeviceAnswer, each: AddressState) -> str:
         if each.worked_at
         else say("never worked from here")
     )
-    failed = f"; {translated(each.error)}" if each.error else ""
+    failed = f"; {translated(each.failure)}" if each.failure else ""
     return f"{each.address}  {', '.join(filter(None, (sources, worked)))}{failed}"
 
 

@@ -217,15 +217,15 @@ def devices(home: TaskHome, running: DaemonStatus | None, now: int) -> list[Find
         elif state.connected:
             found.append(Finding(part, "good", say("{name}: connected", name=member.name), None))
             found += _refused(state, now)
-        elif state.away is not None and state.away.why == "version":
-            why = translated(state.error or marked("it speaks another version"))
+        elif state.away is not None and state.away.reason == "version":
+            why = translated(state.failure or marked("it speaks another version"))
             text = f"{member.name}: {why}"
             found.append(Finding(part, "fault", text, say("Install the newer lottisync on the older device")))
-        elif state.away is not None and state.away.why == "no-address":
+        elif state.away is not None and state.away.reason == "no-address":
             advice = say("Run: lottisync devices address {name} HOST:PORT", name=member.name)
             found.append(Finding(part, "warning", say("{name}: no address is known", name=member.name), advice))
         else:
-            text = say("{name}: away", name=member.name) + (f" ({translated(state.error)})" if state.error else "")
+            text = say("{name}: away", name=member.name) + (f" ({translated(state.failure)})" if state.failure else "")
             found.append(Finding(part, "warning", text, say("Start its daemon, or see: lottisync status")))
     return found or [Finding("devices", "warning", say("this device knows no other"), say("Run: lottisync pair"))]
 
@@ -268,7 +268,7 @@ def model(environ: Mapping[str, str]) -> Finding:
     try:
         configured = model_from_environment(environ)
     except ModelError as error:
-        if error.code == "not-configured" and not environ.get("LOTTISYNC_MODEL_URL"):
+        if error.code == "model-not-configured" and not environ.get("LOTTISYNC_MODEL_URL"):
             return Finding("model", "unknown", say("no model is configured, so no agent wakes here"), None)
         return Finding("model", "fault", translated(error), say("Mend the variable, and start the daemon again"))
     return _reached("model", "", configured, environ)

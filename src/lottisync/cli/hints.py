@@ -115,7 +115,7 @@ def system_text(error: OSError) -> str:
 def away_text(away: Away, name: str) -> str:
     """Why the device `name` is away, and the command that helps; empty if there is nothing to say yet."""
     said = translated(shown_away(away))
-    if away.why != "no-address":
+    if away.reason != "no-address":
         return said
     return f"{said}. {say('Add one: lottisync devices address {name} HOST:PORT', name=shlex.quote(name))}"
 

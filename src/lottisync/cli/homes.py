@@ -150,8 +150,10 @@ def _show(terminal: Terminal, found: Overview) -> None:
             "yellow",
         )
     _show_unfinished(terminal, found.unfinished)
-    if found.conflicts:
-        said = several("{count} conflict is to be settled", "{count} conflicts are to be settled", found.conflicts)
+    if found.conflicts_waiting:
+        said = several(
+            "{count} conflict is to be settled", "{count} conflicts are to be settled", found.conflicts_waiting
+        )
         terminal.line(f"{said}: lottisync conflicts", "yellow")
     show_attention(terminal, found.attention)
     for one in found.reminders:
@@ -173,7 +175,7 @@ def _show(terminal: Terminal, found: Overview) -> None:
     for line in filter(None, map(invitation_line, found.invitations)):
         terminal.line(line)
     for agent in found.asleep:
-        who = {"name": agent.agent_name, "because": translated(agent.asleep_because)}
+        who = {"name": agent.agent_name, "because": translated(agent.reason)}
         said = (
             say("{name} of {title} gave up: {because}", title=quoted(agent.task_title), **who)
             if agent.task_title
@@ -181,7 +183,7 @@ def _show(terminal: Terminal, found: Overview) -> None:
         )
         terminal.line(f"{said}  (lottisync agent resume {short(agent.agent_id)})", "yellow")
     for paused in found.paused:
-        terminal.line(translated(paused.because), "yellow")
+        terminal.line(translated(paused.reason), "yellow")
     if found.nearby:
         terminal.line(
             several(
@@ -210,8 +212,8 @@ def _show_unfinished(terminal: Terminal, verdicts: list[UnfinishedVerdict]) -> N
     for one in verdicts:
         said = say("The verdict on {item} was begun, and is not finished yet", item=one.item)
         helps = "lottisync review"
-        if one.because:
-            why = translated(one.because)
+        if one.failure:
+            why = translated(one.failure)
             said = say("The verdict on {item} was not carried out: {because}", item=one.item, because=why)
             helps = f"lottisync review show {one.item}"
         terminal.line(f"{said}  ({helps})", "yellow")
@@ -279,7 +281,7 @@ def _show_trouble_with(terminal: Terminal, peer: Peer) -> None:
     if peer.failing_there:
         terminal.line(say("To see why, run on {name}: lottisync status", name=peer.name), "dim")
     _show_refusals(terminal, peer)
-    for name, count in peer.mended.items():
+    for name, count in peer.mended_by_store.items():
         terminal.line(
             several(
                 "{count} entity of {store} differed from {name}'s although nothing was missing: mended.",
@@ -296,7 +298,7 @@ def _show_refusals(terminal: Terminal, peer: Peer) -> None:
     """Each kind of what was refused, with the command that helps (SYNC-880)."""
     for each in peer.refusals:
         at = ago(each.last_at, clock.now())
-        times = several("refused once, {at}", "refused {count} times, last {at}", each.times, at=at)
+        times = several("refused once, {at}", "refused {count} times, last {at}", each.count, at=at)
         terminal.line(f"{translated(each.reason)} ({times}). {refusal_hint(each.kind)}", "yellow")
     if peer.refusals:
         called = shlex.quote(peer.name)

@@ -47,10 +47,11 @@ def _row(terminal: Terminal, item: ItemView, names: int) -> Parts:
 
 def _show_ground(terminal: Terminal, item: ItemView, margin: str = "") -> None:
     """Why the agent proposes it, the words that it cites, and what it takes the place of."""
-    if item.why:
-        terminal.line(f"{margin}  " + say("why: {reason}", reason=item.why))
+    if item.agent_reason:
+        terminal.line(f"{margin}  " + say("why: {reason}", reason=item.agent_reason))
     for cited in item.cited:
-        terminal.text(cited.text, f"{margin}  {minute(cited.at)}  ")
+        when = minute(cited.at) if cited.at else ""
+        terminal.text(cited.text or "", f"{margin}  {when}  ")
     for names, sentence in (
         (item.supersedes, say("takes the place of")),
         ([item.superseded_by] if item.superseded_by else [], say("replaced by")),
@@ -68,7 +69,7 @@ def _heading(one: SetView) -> str:
     return several(
         *('For "{task}" {agent} suggests {count} change', 'For "{task}" {agent} suggests {count} changes'),
         one.waiting,
-        task=one.task_title,
+        task=one.task_title or "",
         agent=one.agent_name,
     )
 
@@ -108,8 +109,8 @@ def _state(terminal: Terminal, item: ItemView) -> Parts:
         return [Cell(say("waits for another item"), "dim")]
     if item.satisfied:
         return [Cell(say("already so"), "dim")]
-    if item.error:
-        return [Cell(_obstacle(terminal, item.error), "red")]
+    if item.failure:
+        return [Cell(_obstacle(terminal, item.failure), "red")]
     if item.expired:
         return [Cell(word("expired"), "dim")]
     if item.order_unknown:
@@ -131,7 +132,7 @@ def _obstacle(terminal: Terminal, sentence: str) -> str:
 
 def show_item(terminal: Terminal, item: ItemView) -> None:
     """All that would be written, why, and what it cites: what a person decides on."""
-    terminal.line(f"{item.agent_name}  {item.task_title}", "dim")
+    terminal.line(f"{item.agent_name}  {item.task_title or ''}", "dim")
     terminal.line(item.summary, "bold")
     for change in _beside_the_summary(item):
         terminal.pieces(["  ", *_before_and_after(item, change, named=len(item.changes) > 1)])
@@ -155,7 +156,9 @@ def show_outcomes(terminal: Terminal, outcomes: list[Outcome], inbox: Inbox, bef
         style = "green" if outcome.result in CHANGED else "yellow"
         item = inbox.item(outcome.item, now)
         named = shown.get(item.id, item)
-        said = f"{word(outcome.result)}  {item.name}  {named.task_title}: {_took_effect(terminal, outcome, named)}"
+        said = (
+            f"{word(outcome.result)}  {item.name}  {named.task_title or ''}: {_took_effect(terminal, outcome, named)}"
+        )
         terminal.line(f"{said}  {_obstacle(terminal, outcome.message)}".rstrip(), style)
         if outcome.view is not None:
             show_item(terminal, item)
@@ -183,7 +186,7 @@ def _took_effect(terminal: Terminal, outcome: Outcome, item: ItemView) -> str:
     if decision is None or not decision.edited:
         return item.summary
     action = ACTIONS.read(item.tool, {**item.args, **decision.args}, complete=False)
-    return item.summary if isinstance(action, Unreadable) else action.summary(item.about or None, spoken())
+    return item.summary if isinstance(action, Unreadable) else action.summary(item.about, spoken())
 
 
 def _show_stale(terminal: Terminal, fields: list[StaleField]) -> None:

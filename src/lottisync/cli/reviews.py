@@ -363,7 +363,7 @@ def _show_ledger(terminal: Terminal, found: list[ProposalRecord]) -> None:
         return
     rows = []
     for one in found:
-        why = one.reason or one.why or ""
+        why = one.reason or one.agent_reason or ""
         rows.append((one.name, minute(one.proposed_at), one.agent_name, one.summary, word(one.outcome), why))
     terminal.table([""] * 6, rows)
 

@@ -63,13 +63,13 @@ def agent_page(home: TaskHome, found: Agent, now: int, damaged: list[Problem] | 
         last_wake_at=state.last_wake_at,
         next_wake_at=state.next_wake_at,
         failures=state.consecutive_failure_count,
-        failed_because=failed,
-        asleep_because=lifecycle.asleep_because(state),
+        failure=failed,
+        asleep_reason=lifecycle.asleep_because(state),
         changes_waiting=waits,
-        wakes=len(costs),
+        wake_count=len(costs),
         tokens=cost(costs.values()),
         tokens_today=today,
-        attention=asked.request.rationale if asked is not None else None,
+        attention_reason=asked.request.rationale if asked is not None else None,
         tldr=latest.content["tldr"] if latest else None,
     )
 

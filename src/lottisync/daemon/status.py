@@ -104,7 +104,7 @@ def absences(home: TaskHome, running: DaemonStatus | None) -> dict[str, Away]:
     for peer in running.peers if running else []:
         if peer.connected:
             written.pop(peer.device, None)
-        elif peer.away is not None and (peer.away.why != "looking" or peer.device not in written):
+        elif peer.away is not None and (peer.away.reason != "looking" or peer.device not in written):
             written[peer.device] = peer.away
     return written
 

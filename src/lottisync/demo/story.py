@@ -122,7 +122,7 @@ class Story:
         def error_there() -> str | None:
             [peer] = self.stranger.run("status")["peers"]
             require(not peer["connected"], "an unpaired device is not let in")
-            error = peer["error"] or ""
+            error = peer["failure"] or ""
             return error if "does not know this device" in error else None
 
         error = until(error_there, "the stranger shows why")
@@ -163,7 +163,7 @@ class Story:
         before = self._shown(self.laptop)
         agent = self.laptop.run("agent", "create", self.task)
         result = self.laptop.run("agent", "wake", self.task)
-        require(result["proposed"] >= 2, "the agent proposes several changes")
+        require(result["proposalsMade"] >= 2, "the agent proposes several changes")
         require(self._shown(self.laptop) == before, "nothing changes without a verdict")
         report = self.laptop.run("agent", "report", self.task)
         lines: list[StageText] = [
@@ -268,7 +268,7 @@ class Story:
         feedback = self.feedback(2)
         require(any("rejected" in text.lower() for text in feedback), "the rejected proposal was refused")
         require(any("already" in text.lower() for text in feedback), "the redundant proposal was refused")
-        require(result["proposed"] == 0, "so nothing new waits")
+        require(result["proposalsMade"] == 0, "so nothing new waits")
         decisions = sent[sent.index("<decisions>") : sent.index("</decisions>")].splitlines()
         self.stage.say(*((line, "dim") for line in decisions if line.startswith("- ")))
         self.stage.table(

@@ -10,46 +10,48 @@ from typing import Literal
 import msgspec
 
 from lottisync.problem import Sentence
-from lottisync.store.instant import to_the_minute
+from lottisync.store.instant import InstantText, to_the_minute
 
 Reason = Literal["no-address", "unreachable", "refused", "version", "stopped", "looking"]
 
 
 class Away(msgspec.Struct, frozen=True, rename="camel"):
-    """`why` is a word of docs/specs/16-meeting.md. `error` says in words what failed last, at `address`, the likeliest
-    of those that fail; `others` counts the rest. Times are ISO 8601: it fails since `since`, and was tried last at
-    `triedAt` (where nothing can be tried: it was looked for then). `clockSaid` is what the device's clock said, if that
-    was far ahead of ours."""
+    """`reason` is a word of docs/specs/16-meeting.md. `failure` says in words what failed last, at `address`, the
+    likeliest of those that fail; `others` counts the rest. Times are ISO 8601: it is away since `awaySince`, and was
+    tried last at `triedAt` (where nothing can be tried: it was looked for then). `clockSaid` is what the device's clock
+    said, if that was far ahead of ours."""
 
-    why: Reason
-    tried_at: str
-    since: str | None = None
+    reason: Reason
+    tried_at: InstantText
+    away_since: InstantText | None = None
     address: str | None = None
     others: int = 0
-    error: Sentence | None = None
-    clock_said: str | None = None
+    failure: Sentence | None = None
+    clock_said: InstantText | None = None
 
 
 def shown_away(away: Away, clock: Callable[[str], str] = to_the_minute) -> Sentence:
     """For people; `clock` says a time. Empty if there is nothing to say yet."""
-    match away.why:
+    match away.reason:
         case "looking":
-            return away.error or Sentence("")
+            return away.failure or Sentence("")
         case "stopped":
-            return Sentence("it was stopped at {at}", at=clock(away.since or away.tried_at))
+            return Sentence("it was stopped at {at}", at=clock(away.away_since or away.tried_at))
         case "no-address":
             return (
-                Sentence("{error}; no address known", error=away.error) if away.error else Sentence("no address known")
+                Sentence("{error}; no address known", error=away.failure)
+                if away.failure
+                else Sentence("no address known")
             )
         case "version":
-            return away.error or Sentence("it speaks another version")
+            return away.failure or Sentence("it speaks another version")
     return Sentence(
         "{what}{where}{since}, last tried {at}: {why}",
-        what=Sentence("not reachable") if away.why == "unreachable" else Sentence("no connection"),
+        what=Sentence("not reachable") if away.reason == "unreachable" else Sentence("no connection"),
         where=_where(away),
-        since=Sentence(" since {at}", at=clock(away.since)) if away.since else "",
+        since=Sentence(" since {at}", at=clock(away.away_since)) if away.away_since else "",
         at=clock(away.tried_at),
-        why=away.error or Sentence(away.why),
+        why=away.failure or Sentence(away.reason),
     )
 
 

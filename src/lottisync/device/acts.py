@@ -308,8 +308,7 @@ def numbered(reader: Reader, n: int) -> Act:
         raise Problem("unknown-act", "there is no act {n}, or it is too long ago", hint="acts", n=n)
     found = _act(*rows[0])
     if found.undone_by is not None:
-        text = "act {n} was taken back already, by act {by}"
-        raise Problem("already", text, hint="redo", n=n, by=found.undone_by)
+        raise Problem("already", "act {n} was taken back already, by act {by}", hint="redo", n=n, by=found.undone_by)
     return found
 
 

@@ -67,13 +67,13 @@ def written_after(reader: Reader, cited: Iterable[str], knowledge: Clock) -> boo
 
 
 def cited(reader: Reader, entry_ids: Iterable[str]) -> list[Cited]:
-    """The entries with their present text; '' if one is not here or was deleted."""
+    """The entries with their present text; without one if it is not here or was deleted."""
     found = []
     for entry_id in entry_ids:
         entity = reader.entity(entry_id)
         here = entity is not None and entity.type == "entry" and not is_deleted(entity)
         entry = view(entity, Entry) if here and entity is not None else Entry(entry_id)
-        found.append(Cited(entry_id, entry.text, entry.at))
+        found.append(Cited(entry_id, entry.text, entry.at) if here else Cited(entry_id, None, None))
     return found
 
 

@@ -23,6 +23,7 @@ import msgspec
 from lottisync.causality.vector_clock import Clock
 from lottisync.entities.entity import Entity
 from lottisync.review.policy import Policy
+from lottisync.store.instant import InstantText
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
@@ -59,11 +60,12 @@ class FieldChange(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Cited(msgspec.Struct, frozen=True, rename="camel"):
-    """An entry that a proposal cites as its reason: the id, and its present text."""
+    """An entry that a proposal cites as its reason: the id, its present text, and when it was written; null if the
+    entry is not here."""
 
     id: str
-    text: str = ""
-    at: str = ""
+    text: str | None
+    at: InstantText | None
 
 
 class EffectWrite(NamedTuple):

@@ -32,7 +32,7 @@ from lottisync.store.reader import Reader
 
 class StaleField(msgspec.Struct, frozen=True, rename="camel"):
     """A register that was written since: the value that the proposer saw, the present value and its author
-    (`user` or `agent`, and the host), and the proposed value."""
+    (`user` or `agent`, and the host; null if it is not about one write), and the proposed value."""
 
     entity: str = msgspec.field(name="entityId")
     path: str
@@ -40,7 +40,7 @@ class StaleField(msgspec.Struct, frozen=True, rename="camel"):
     now: Any = None
     proposed: Any = None
     by: str = "user"
-    host: str = ""
+    host: str | None = None
 
 
 class EffectPlan(NamedTuple):
@@ -177,7 +177,7 @@ def stale_field(entity: Entity, path: str, field: SeenField | None, value: Any) 
         entity.value(path),
         value,
         "user" if winner is None or is_persons(path, winner.stamp.precedence) else "agent",
-        winner.stamp.host if winner else "",
+        winner.stamp.host if winner else None,
     )
 
 

@@ -20,7 +20,7 @@ from lottisync.review.ledger import Ledger, Placed, agent_name, one_set
 from lottisync.review.policy import Sovereignty
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import set_of
-from lottisync.store.instant import iso
+from lottisync.store.instant import InstantText, iso
 from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
@@ -35,10 +35,10 @@ class SetView(msgspec.Struct, frozen=True, rename="camel"):
     agent_id: str
     agent_name: str
     task_id: str
-    task_title: str
+    task_title: str | None
     thread_id: str
     status: str
-    created_at: str
+    created_at: InstantText
     items: list[ItemView]
 
     @property
@@ -107,7 +107,7 @@ class Inbox:
     def titles(self, task_ids: Iterable[str]) -> dict[str, str]:
         """The titles of tasks; '' for one that is not here."""
         with self._journal.reading() as journal:
-            return {ident: task_title(journal, self._actions, ident) for ident in task_ids}
+            return {ident: task_title(journal, self._actions, ident) or "" for ident in task_ids}
 
     def names(self, agent_ids: Iterable[str]) -> dict[str, str]:
         """What agents are called."""

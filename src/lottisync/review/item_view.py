@@ -28,45 +28,46 @@ from lottisync.review.effect import EffectPlan, StaleField
 from lottisync.review.item_names import short
 from lottisync.review.ledger import Ledger, Placed, agent_name
 from lottisync.review.policy import Policy, Sovereignty, policy_of
+from lottisync.store.instant import InstantText
 from lottisync.store.reader import Reader
 
 
 class ItemView(msgspec.Struct, frozen=True, rename="camel"):
-    """`status` is pending, confirmed, rejected, deferred or retracted; `undone` that it was the user who took back
-    what was confirmed, and not the agent; `expired` a pending item that has waited too long; `error` why it could
-    not be confirmed, or why the last attempt failed; `creates` that it makes something new, so that nothing was there
-    before; `why` the agent's reason, `reason` the person's; `order_unknown` that what it cites was written beside the
-    user's tick and not after it; `about` is what the thing that would change is called, `name` what the person calls
-    the item by, `shown` the digest of all this. `superseded_by` is the item that took its place, `supersedes` are those
-    in whose place it is: ids."""
+    """`status` is pending, confirmed, rejected, deferred or retracted; `undone` that it was the user who took back what
+    was confirmed, and not the agent; `expired` a pending item that has waited too long; `failure` why it could not be
+    confirmed, or why the last attempt failed; `creates` that it makes something new, so that nothing was there before;
+    `agent_reason` is the reason that the agent gave, `reason` the one that the person gave; `order_unknown` that what
+    it cites was written beside the user's tick and not after it; `about` is what the thing that would change is called,
+    `name` what the person calls the item by, `shown` the digest of all this. `superseded_by` is the item that took its
+    place, `supersedes` are those in whose place it is: ids."""
 
     id: str
     tool: str
     args: dict[str, Any]
     summary: str
     status: str
+    name: str
+    task_id: str
+    agent_name: str
+    shown: str
     changes: list[FieldChange] = []
     stale: bool = False
     satisfied: bool = False
     contested: bool = False
     expired: bool = False
     undone: bool = False
-    until: str | None = None
-    error: str | None = None
+    until: InstantText | None = None
+    failure: str | None = None
     reason: str | None = None
     stale_fields: list[StaleField] = []
     group_id: str | None = None
     depends_on: list[str] = []
     order_unknown: bool = False
     creates: bool = False
-    why: str | None = None
+    agent_reason: str | None = None
     cited: list[Cited] = []
-    task_id: str = ""
-    task_title: str = ""
-    agent_name: str = ""
-    about: str = ""
-    name: str = ""
-    shown: str = ""
+    task_title: str | None = None
+    about: str | None = None
     superseded_by: str | None = None
     supersedes: list[str] = []
 
@@ -82,21 +83,21 @@ class Lens(NamedTuple):
     policy: Mapping[str, Policy]
     language: str
     short: Mapping[str, str]
-    titles: dict[str, str]
+    titles: dict[str, str | None]
 
-    def task_title(self, journal: Reader, task_id: str) -> str:
+    def task_title(self, journal: Reader, task_id: str) -> str | None:
         if task_id not in self.titles:
             self.titles[task_id] = task_title(journal, self.actions, task_id)
         return self.titles[task_id]
 
 
-def task_title(journal: Reader, actions: Actions, task_id: str) -> str:
-    """The title of the task that a proposal is about; '' if it is not here, or damaged."""
+def task_title(journal: Reader, actions: Actions, task_id: str) -> str | None:
+    """The title of the task that a proposal is about; None if it is not here, or damaged."""
     try:
         task = journal.entity(task_id)
     except Damaged:
-        return ""
-    return (actions.name_of(task) if task is not None else None) or ""
+        return None
+    return (actions.name_of(task) if task is not None else None) or None
 
 
 def lens_of(
@@ -144,14 +145,18 @@ def item_view(journal: Reader, placed: Placed, lens: Lens) -> ItemView:
         item.args,
         lens.ledger.summary(lens.actions, item, target_view, language=lens.language),
         state.status,
-        action.changes(target_view, name) if action is not None else [],
+        f"{lens.short.get(placed.set.id, placed.set.id)}.{placed.ordinal}",
+        placed.set.task_id,
+        lens.names[placed.set.agent_id],
+        "",
+        changes=action.changes(target_view, name) if action is not None else [],
         stale=bool(plan.stale),
         satisfied=not state.decided and not waits and plan.satisfied,
         contested=state.contested,
         expired=state.expired,
         undone=state.undone,
         until=state.until,
-        error=lens.ledger.undecidable(placed)
+        failure=lens.ledger.undecidable(placed)
         or plan.obstacle
         or plan.withheld
         or (lens.errors.get(item.operation_id) if not state.decided else None),
@@ -161,13 +166,10 @@ def item_view(journal: Reader, placed: Placed, lens: Lens) -> ItemView:
         depends_on=waits,
         order_unknown=not state.decided and action is not None and action.order_unknown(target_view),
         creates=action is not None and action.creates is not None,
-        why=item.args.get("reason"),
+        agent_reason=item.args.get("reason"),
         cited=action.cited(journal) if action is not None else [],
-        task_id=placed.set.task_id,
         task_title=lens.task_title(journal, placed.set.task_id),
-        agent_name=lens.names.get(placed.set.agent_id, ""),
-        about=name or "",
-        name=f"{lens.short.get(placed.set.id, placed.set.id)}.{placed.ordinal}",
+        about=name or None,
         superseded_by=state.superseded_by,
         supersedes=placed.item.supersedes,
     )
@@ -224,8 +226,8 @@ def _digest(view: ItemView, placed: Placed, seen: _Seen) -> str:
         [view.id, view.tool, view.args, view.expired, view.satisfied],
         [[change.path, change.before, change.after] for change in view.changes],
         [[field.entity, field.path, field.value, [list(dot) for dot in field.dots]] for field in held],
-        [[cited.id, cited.text] for cited in view.cited],
-        [view.task_title, seen.name, view.depends_on, None if view.error is None else str(view.error)],
+        [[cited.id, cited.text or ""] for cited in view.cited],
+        [view.task_title or "", seen.name, view.depends_on, None if view.failure is None else str(view.failure)],
     ]
     return f"{_sha256(content)}.{_sha256(sorted(head.id for head in placed.state.heads))}"
 

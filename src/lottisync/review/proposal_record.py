@@ -18,9 +18,9 @@ from lottisync.store.store import Store
 
 
 class ProposalRecord(msgspec.Struct, frozen=True, rename="camel"):
-    """One proposal and its result. `summary` names the value that took effect, if the person edited it. `why` is the
-    agent's reason, `reason` the person's, of a decision that counts. `outcome` is `ItemState.shown_status`. `decisions`
-    are those on its operation, oldest first."""
+    """One proposal and its result. `summary` names the value that took effect, if the person edited it. `agent_reason`
+    is the reason that the agent gave, `reason` the one that the person gave, of a decision that counts. `outcome` is
+    `ItemState.shown_status`. `decisions` are those on its operation, oldest first."""
 
     id: str
     name: str
@@ -32,7 +32,7 @@ class ProposalRecord(msgspec.Struct, frozen=True, rename="camel"):
     summary: str
     proposed_at: str
     outcome: str
-    why: str | None = None
+    agent_reason: str | None = None
     reason: str | None = None
     decisions: list[ChangeDecision] = []
 

@@ -295,7 +295,7 @@ class Engine:
         if ended is not None and ended.code == "goodbye":
             return Met(Failure("unreachable", Sentence("its program has stopped")))
         state = self.peers.get(device)
-        text = (state.error if state is not None else None) or Sentence("the connection ended at once")
+        text = (state.failure if state is not None else None) or Sentence("the connection ended at once")
         return Met(Failure("version" if ended is not None and ended.code == "version" else "refused", text))
 
     def _failed(self, device: str, address: Address, failure: Failure) -> None:

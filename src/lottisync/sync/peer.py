@@ -11,23 +11,23 @@ from lottisync.causality.hlc import MAX_DRIFT_MILLIS
 from lottisync.causality.vector_clock import Host
 from lottisync.device.absence import Away
 from lottisync.problem import Sentence
-from lottisync.store.instant import iso, millis, to_the_minute
+from lottisync.store.instant import InstantText, iso, millis, to_the_minute
 from lottisync.sync.refusal import Refusal
 
 
 class AddressState(msgspec.Struct, rename="camel"):
     """An address where a device is looked for. `sources` is who says so: `announced`, `worked`, `handed-over` (at
     pairing), `given` (by hand), `recorded`. Times are ISO 8601: it was tried last at `triedAt`; since `failingSince`
-    every attempt has failed, at last for the reason `error` (`code`: unreachable, refused, version). With `stranger`,
+    every attempt has failed, at last for the reason `failure` (`code`: unreachable, refused, version). With `stranger`,
     what answers there did not prove that it is the device."""
 
     address: str
     sources: list[str]
-    worked_at: str | None = None
-    tried_at: str | None = None
-    failing_since: str | None = None
+    worked_at: InstantText | None = None
+    tried_at: InstantText | None = None
+    failing_since: InstantText | None = None
     code: Literal["unreachable", "refused", "version"] | None = None
-    error: Sentence | None = None
+    failure: Sentence | None = None
     stranger: bool = False
 
 
@@ -48,7 +48,7 @@ def per_second(entities: int, millis: int) -> int | None:
 
 class PeerState(msgspec.Struct, rename="camel"):
     """What the engine knows of a device, for `status`; times are ISO 8601. `acknowledged` is the
-    knowledge that the device named last, by store; `error` is why the last attempt failed,
+    knowledge that the device named last, by store; `failure` is why the last attempt failed,
     `away` why there is no connection (`why_away`), `addresses` where the device is looked for, `address` where it is
     connected now, if this device has dialled it.
     `diverged` names the stores that differ although both know the same, `mended` says how many entities were put
@@ -79,7 +79,7 @@ class PeerState(msgspec.Struct, rename="camel"):
     ahead: str | None = None
     clock_off: int | None = None
     clock_heard_at: str | None = None
-    error: Sentence | None = None
+    failure: Sentence | None = None
     away: Away | None = None
     left_at: str | None = None
     addresses: list[AddressState] = []
@@ -93,13 +93,13 @@ def why_away(peer: PeerState, now: str) -> Away:
     if peer.left_at is not None and all(each.code == "unreachable" or each.stranger for each in failing):
         return Away("stopped", tried_at, peer.left_at, clock_said=peer.ahead)
     if not peer.addresses:
-        return Away("no-address", now, error=peer.error, clock_said=peer.ahead)
+        return Away("no-address", now, failure=peer.failure, clock_said=peer.ahead)
     for code in ("version", "refused", "unreachable"):
         if found := [each for each in failing if each.code == code]:
             since = min((each.failing_since for each in found if each.failing_since), default=None)
             first = found[0]
-            return Away(first.code or code, tried_at, since, first.address, len(found) - 1, first.error, peer.ahead)
-    return Away("looking", tried_at, error=peer.error, clock_said=peer.ahead)
+            return Away(first.code or code, tried_at, since, first.address, len(found) - 1, first.failure, peer.ahead)
+    return Away("looking", tried_at, failure=peer.failure, clock_said=peer.ahead)
 
 
 def clock_warning(name: str, said: str) -> Sentence:

@@ -105,4 +105,4 @@ class PeerRecord:
 
 
 def _reason(away: Away) -> tuple[object, ...]:
-    return away.why, away.address, away.error, away.clock_said, (away.since or "")[:16]
+    return away.reason, away.address, away.failure, away.clock_said, (away.away_since or "")[:16]

@@ -112,7 +112,7 @@ class PeerStates:
         status.mended = dict(before.mended)
         self._statuses[device] = status
         state = self.states[device]
-        state.connected, state.error, state.left_at = True, None, None
+        state.connected, state.failure, state.left_at = True, None, None
         state.last_seen = iso(self._clock())
         state.address = str(address) if address is not None else None
 
@@ -128,18 +128,18 @@ class PeerStates:
         if stops and not here:
             state.left_at = state.last_seen
         elif ended is not None and ended.code not in ("goodbye", "duplicate-connection"):
-            state.error = said_of_close(ended)
+            state.failure = said_of_close(ended)
 
     def unreachable(self, device: str, address: Address, failure: Failure) -> None:
         """An attempt to reach a device failed that is not connected. After its goodbye that is not an error."""
         state = self.states.get(device)
         if state is not None and state.left_at is None:
-            state.error = Sentence("{address}: {why}", address=address, why=failure.text)
+            state.failure = Sentence("{address}: {why}", address=address, why=failure.text)
 
     def hung_up(self, device: str, ended: m.Close | None) -> None:
         """A device closed a connection before it had greeted."""
         state = self.states[device]
-        state.error = (
+        state.failure = (
             said_of_close(ended)
             if ended is not None
             else Sentence(
@@ -212,7 +212,7 @@ class PeerStates:
         absences = {
             device: state.away
             for device, state in self.states.items()
-            if state.connected or (state.away is not None and state.away.why != "looking")
+            if state.connected or (state.away is not None and state.away.reason != "looking")
         }
         await self._record.away(absences, stopping=stopping)
         heard = {

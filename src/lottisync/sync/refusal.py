@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import msgspec
 
 from lottisync.problem import Sentence
-from lottisync.store.instant import iso, millis
+from lottisync.store.instant import InstantText, iso, millis
 
 Kind = Literal[
     "comparison", "want", "bad-frame", "malformed", "illegal", "version", "wrong-device", "unknown-store",
@@ -28,11 +28,11 @@ SHOWN_MS = 24 * 3_600_000
 
 
 class Refusal(msgspec.Struct, frozen=True, rename="camel"):
-    """A kind of refusal that came up so many `times`, last at `lastAt` (ISO 8601), for this `reason`."""
+    """A kind of refusal that came up `count` times, last at `lastAt` (ISO 8601), for this `reason`."""
 
     kind: Kind
-    times: int
-    last_at: str
+    count: int
+    last_at: InstantText
     reason: Sentence
 
 
@@ -43,8 +43,8 @@ def kind_of(code: str) -> Kind | None:
 
 def with_one_more(found: Sequence[Refusal], kind: Kind, reason: Sentence, now: int) -> list[Refusal]:
     """What was refused, the latest kind first, after one more at `now` (ms)."""
-    times = sum(each.times for each in found if each.kind == kind)
-    return [Refusal(kind, times + 1, iso(now), reason), *(each for each in found if each.kind != kind)]
+    count = sum(each.count for each in found if each.kind == kind)
+    return [Refusal(kind, count + 1, iso(now), reason), *(each for each in found if each.kind != kind)]
 
 
 def recent(found: Sequence[Refusal], now: int) -> list[Refusal]:

@@ -125,7 +125,7 @@ class ItemRow(NamedTuple):
     @property
     def plain(self) -> bool:
         """Whether it is confirmed along with others: it waits, and there is nothing to look at first."""
-        return self.waits and not self.heeded and not self.item.error
+        return self.waits and not self.heeded and not self.item.failure
 
     @property
     def decided(self) -> bool:
@@ -266,7 +266,7 @@ def row_of(item: ItemView) -> ItemRow:
             words.value(change.path, change.after),
         )
         for change in item.changes
-        if change.after != item.why  # it is below the row already
+        if change.after != item.agent_reason  # it is below the row already
     ]
     fields = [] if isinstance(action, Unreadable) or (item.creates and topic is Topic.FURTHER) else _fields(item)
     return ItemRow(item, topic, _label(topic, item), state, say(STATES.get(state, "")), values, _was(item), fields)
@@ -330,7 +330,7 @@ def _was(item: ItemView) -> list[Was]:
 
 def _was_of(field: StaleField) -> Was:
     was, now, proposed = (words.value(field.path, held) for held in (field.was, field.now, field.proposed))
-    return Was(task_words.field(field.path), was, now, field.by == "user", field.host, proposed)
+    return Was(task_words.field(field.path), was, now, field.by == "user", field.host or "", proposed)
 
 
 def _fields(item: ItemView) -> list[Field]:
