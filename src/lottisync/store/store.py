@@ -164,7 +164,7 @@ class Store:
     @contextlib.contextmanager
     def _committed(self, now: int, precedence: int | None) -> Iterator[Merge]:
         with self._turn, sqlite_errors_as_problems(self.file):
-            self._refuse_nested()
+            _refuse_nested(self._connection, self.schema.name)
             self._connection.execute("begin immediate").fetchall()
             try:
                 self._open = self._begun(now, precedence)
@@ -202,7 +202,7 @@ class Store:
     def draft(self, now: int) -> Iterator[Merge]:
         """A transaction that is never committed: for what has to be computed in tables on a disk that takes nothing."""
         with self._turn, sqlite_errors_as_problems(self.file):
-            self._refuse_nested()
+            _refuse_nested(self._connection, self.schema.name)
             self._connection.execute("begin immediate").fetchall()
             try:
                 self._open = self._begun(now, None)
@@ -227,16 +227,6 @@ class Store:
         if precedence is None:
             return Merge(schema, self._connection, self._mint, now, self._hosts)
         return Transaction(schema, self._connection, self._mint, now, precedence, self._hosts)
-
-    def _refuse_nested(self) -> None:
-        """Other threads wait for their turn; this one would wait for itself."""
-        if self._connection.in_transaction:
-            raise Problem(
-                "nested",
-                "{name} is being read or written in this thread already, and a write cannot begin within that. End the "
-                "other block first",
-                name=self.schema.name,
-            )
 
     def _rollback(self) -> None:
         if self._connection.in_transaction:
@@ -354,6 +344,17 @@ class Store:
         """A number that differs after every commit of another connection or process."""
         with self._turn:
             return int(self._connection.pragma("data_version"))
+
+
+def _refuse_nested(connection: apsw.Connection, name: str) -> None:
+    """Other threads wait for their turn; this one would wait for itself."""
+    if connection.in_transaction:
+        raise Problem(
+            "nested",
+            "{name} is being read or written in this thread already, and a write cannot begin within that. End the "
+            "other block first",
+            name=name,
+        )
 
 
 def _close(connection: apsw.Connection) -> None:
