@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import tomllib
+from collections import Counter
 from contextlib import closing
 from fnmatch import fnmatch
 from functools import cache
@@ -325,6 +326,37 @@ def test_no_test_waits_by_the_clock() -> None:
     virtual = {f"tests/{name}" for name in ("support/event_loop.py", "simulation/shell.py", "sync/test_slow_peer.py")}
     peers = ("web/test_limits.py", "sync/test_reception.py", "sync/test_held_slots.py", "deep/test_held_slots.py")
     assert found == {"tests/support/command_line.py"} | virtual | {f"tests/{name}" for name in peers}
+
+
+PRIVATE = {
+    "adapter": 4, "agents": 5, "conformance": 8, "daemon": 5, "device": 1, "identity": 6, "net": 7, "relay": 48,
+    "review": 2, "simulation": 14, "store": 6, "support": 7, "sync": 39, "web": 3,
+}
+"""How often the tests of a folder reach for what a module keeps to itself: where a test plays a fault or a moment that
+nothing outside can bring about. A number goes down with the code, and never up (the architecture page says why)."""
+NAMED_TUPLES = ("_replace", "_fields", "_asdict")
+
+
+def _is_private(node: ast.AST) -> bool:
+    """Whether it is a name of something else's own."""
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr.startswith("_")
+        and not node.attr.startswith("__")
+        and node.attr not in (*NAMED_TUPLES, "_")
+        and ast.unparse(node.value) not in ("self", "cls")
+    )
+
+
+def test_tests_reach_for_private_names_no_more_often_than_before() -> None:
+    """C-10: what a test needs is better given to it by name; each such place breaks where only the inside changes."""
+    found = Counter(
+        file.relative_to(ROOT / "tests").parts[0]
+        for file in (ROOT / "tests").rglob("*.py")
+        for node in nodes(file)
+        if _is_private(node)
+    )
+    assert found == PRIVATE
 
 
 def test_no_path_of_a_workplace_and_no_registry_is_named() -> None:
