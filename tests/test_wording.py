@@ -526,6 +526,12 @@ def test_cli_861_a_sentence_of_ours_with_other_values_than_its_translation_needs
             assert translated(held)
 
 
+def test_cli_861_a_sentence_of_our_own_with_other_values_is_a_bug() -> None:
+    """CLI-861: only one that was stored may have them; a wrong translation is found."""
+    with speaking("de"), pytest.raises(KeyError):
+        translated(Sentence("(Did you mean one of: {possibilities}?)", possibilities="x"))
+
+
 def test_cli_861_a_number_without_end_is_not_formatted() -> None:
     """CLI-861"""
     assert wording.of_column('["{a:.1f}",{"a":1' + "0" * 400 + "}]") == "{a:.1f}"

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lottisync.problem import Invalid, Problem, Sentence
+from lottisync.problem import Invalid, Problem, Sentence, StoredSentence
 
 LANGUAGES = ("en", "de", "es", "fr", "ro")
 PLURALS: Mapping[str, Callable[[int], int]] = {
@@ -195,7 +195,8 @@ def translated(sentence: str | Problem) -> str:
     try:
         return say(sentence.template, **sentence.arguments)
     except (LookupError, ValueError):
-        # Another device may have stored a sentence of ours with other values than its translation has places for.
+        if not isinstance(sentence, StoredSentence):
+            raise
         return str(sentence)
 
 

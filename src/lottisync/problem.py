@@ -42,6 +42,11 @@ def counted(one: str, many: str, count: int, /, **arguments: object) -> Sentence
     return Sentence(one if count == 1 else many, count=count, **arguments)
 
 
+class StoredSentence(Sentence):
+    """One that was stored, perhaps by another device or another version: its values need not be those that its
+    translation here has places for. It is said in English then."""
+
+
 class Fault(Sentence):
     """Something that is not as it should be in what was looked at. Nothing failed, so it is said and not raised; its
     `code` is for programs, like that of a `Problem`."""

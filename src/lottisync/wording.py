@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from lottisync.problem import Problem, Sentence
+from lottisync.problem import Problem, Sentence, StoredSentence
 
 MAX_TEXT = 2_000
 """Characters of a template or a value that came of a store."""
@@ -42,18 +42,18 @@ def _value(value: object) -> "str | int | float | Wording":
     return value if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
-def sentence(words: Wording, depth: int = MAX_DEPTH) -> Sentence:
+def sentence(words: Wording, depth: int = MAX_DEPTH) -> StoredSentence:
     """The sentence that was stored."""
     template = words.template[:MAX_TEXT]
     if not words.values or depth == 0 or not _is_plain(template, words.values):
-        return Sentence(template)
+        return StoredSentence(template)
     values: dict[str, object] = {}
     for name, value in words.values.items():
         values[name] = sentence(value, depth - 1) if isinstance(value, Wording) else _short(value)
     try:
-        return Sentence(template, **values)
+        return StoredSentence(template, **values)
     except (ValueError, OverflowError):  # a text, or a number without end, where the template has a format of numbers
-        return Sentence(template)
+        return StoredSentence(template)
 
 
 def _short(value: str | int | float) -> str | int | float:

@@ -276,7 +276,7 @@ def test_cli_440_what_is_wrong_with_a_line_is_said_in_the_readers_language() -> 
         (b"title,type\nMilk,odd\n", "Zeile 2: ein Typ ist einer von task, item, note, time; da steht 'odd'"),
     ],
 )
-def test_cli_440_a_line_that_is_not_csv_is_said_so_in_the_readers_language(raw: bytes, said: str) -> None:
+def test_cli_440_what_is_wrong_with_csv_is_said_in_the_readers_language(raw: bytes, said: str) -> None:
     """CLI-440: the words of the reader of CSV are English alone."""
     with pytest.raises(Problem) as refused:
         task_csv.read(raw, "a.csv", 0)

@@ -85,7 +85,7 @@ def test_relay_1043_nobody_is_revoked_in_the_name_of_another(tmp_path: Path) -> 
     own = MembershipRecord.revoking(liar.member.key, device=laptop.member.id, at_ms=50)
     forged = MembershipRecord.revoking(reader.member.key, device=laptop.member.id, at_ms=50)
     forged = msgspec.structs.replace(forged, signature=own.signature)
-    [lane] = {name.lane for name in relay.messages if reader.participant._circle.device_of(name.lane) == liar.member.id}
+    [lane] = {name.lane for name in relay.messages if reader.participant.circle.device_of(name.lane) == liar.member.id}
     name = Name(
         lane, "keys", max(name.number for name in relay.messages if (name.lane, name.channel) == (lane, "keys")) + 1
     )
@@ -97,7 +97,7 @@ def test_relay_1043_nobody_is_revoked_in_the_name_of_another(tmp_path: Path) -> 
     body = content.encode(wraps)
     relay.put(name, header.packed() + liar.member.key.sign(signed_bytes(header, body)) + body)
     reader.visit()
-    assert forged.record_id in {record.record_id for record in reader.participant._circle.records}
+    assert forged.record_id in {record.record_id for record in reader.participant.circle.records}
     assert reader.roster().members[laptop.member.id].status == "active"
     laptop.member.put("t1", "one")
     laptop.visit()

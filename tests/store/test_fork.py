@@ -12,7 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import sqlite
 from tests.support.examples import examples
-from tests.support.stores import NOON, copied, digest_of, every_version, greet, meet, new_store, send, true_digest
+from tests.support.stores import (
+    NOON,
+    copied,
+    digest_of,
+    every_version,
+    greet,
+    meet,
+    minting,
+    new_store,
+    send,
+    true_digest,
+)
 
 from lottisync.causality.chain import branch_name, genesis
 from lottisync.causality.vector_clock import Dot, Host
@@ -350,14 +361,14 @@ def test_copy_7_a_copy_at_another_place_has_a_host_of_its_own_before_it_writes(t
     host = host_of(a)
     copy = copied(a, tmp_path / "copy.sqlite", 2, detect="early")
     assert host_of(copy) == host, "reading changes nothing"
-    other = Store.open(tmp_path / "copy.sqlite", copy.schema, copy._mint)
+    other = Store.open(tmp_path / "copy.sqlite", copy.schema, minting(3))
     dot = put(copy, "t2", {"title": "y"}, NOON + DAY)
     assert dot.host != host
     assert dot.counter == 1
     assert put(other, "t3", {"title": "z"}) == Dot(dot.host, 2), "it is settled once"
     assert notices(copy) == [Notice(host, 1, NOON, 0, NOON + DAY, shown=False)]
     copy.close()
-    again = Store.open(tmp_path / "copy.sqlite", other.schema, other._mint)
+    again = Store.open(tmp_path / "copy.sqlite", other.schema, minting(3))
     assert put(again, "t4", {"title": "z"}).host == dot.host
     assert put(a, "t5", {"title": "z"}).host == host
     meet(a, again)

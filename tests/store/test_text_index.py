@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.stores import NOON, new_store, send
+from tests.support.stores import NOON, minting, new_store, send
 
 from lottisync.entities.entity import HIGH
 from lottisync.store.reader import Document
@@ -120,7 +120,7 @@ def test_a_restored_store_is_indexed_again(library: Library) -> None:
     library.store.close()
     backup = library.folder / "backup"
     shutil.copy(library.store.file, backup)
-    library.store = Store.open(library.store.file, library.store.schema, library.store._mint)
+    library.store = Store.open(library.store.file, library.store.schema, minting(1))
     library.index._stores = {"journal": library.store}
     library.title("b", "Butter")
     assert library.found("butter") == ["b"]
@@ -128,7 +128,7 @@ def test_a_restored_store_is_indexed_again(library: Library) -> None:
     for ending in ("-wal", "-shm"):
         library.store.file.with_name(library.store.file.name + ending).unlink(missing_ok=True)
     shutil.copy(backup, library.store.file)
-    library.store = Store.open(library.store.file, library.store.schema, library.store._mint)
+    library.store = Store.open(library.store.file, library.store.schema, minting(1))
     library.index._stores = {"journal": library.store}
     assert (library.found("butter"), library.found("flour")) == ([], ["a"])
 

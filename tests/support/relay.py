@@ -78,8 +78,8 @@ class Visitor:
 
     def roster(self) -> Roster:
         """The devices of the person as this one knows them now."""
-        self.participant._circle.load()
-        return self.participant._circle.roster
+        self.participant.circle.load()
+        return self.participant.circle.roster
 
     def read(self, view: View | None = None, most: int = 1_000) -> None:
         """Look at what is shown, and read what is new of it."""

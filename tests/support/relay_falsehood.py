@@ -49,7 +49,7 @@ def _boast(visitor: Visitor, name: Name, chance: random.Random) -> Said:
 
 def _keys_for_one(visitor: Visitor, name: Name, chance: random.Random) -> Said:
     """An epoch that comes after all others, for one other member, without the records that it was made after."""
-    circle = visitor.participant._circle
+    circle = visitor.participant.circle
     others = [box for device, box in sorted(circle.boxes.items()) if device != visitor.member.id]
     one = Epoch(chance.randbytes(KEY_BYTES), 2**40 + chance.randrange(2**20), circle.revocations)
     public = chance.choice(others)

@@ -271,7 +271,7 @@ def test_web_65_what_a_browser_does_is_the_persons_and_says_by_which(phone: Phon
     status, _ = phone.post("/decide", item=item, shown=shown, verdict="confirm")
     assert status == 303
     assert phone.visitor.task.estimate == 90
-    [line] = phone.visitor.browsers.actions()
+    [line] = phone.visitor.browsers.acts()
     assert (line.browser, line.path, line.verb, line.what) == ("Anna's phone", "/decide", "confirm", item)
 
 

@@ -528,7 +528,7 @@ def test_web_33_nothing_and_an_empty_text_are_seen(visitor: Visitor, other: Task
     assert sorted(re.findall(r'class="side">([^<]*)<', visitor.get("/conflicts"))) == ["&#34;&#34;", "none"]
 
 
-def test_web_33_what_another_program_calls_a_task_is_not_called_ours(visitor: Visitor, other: TaskHome) -> None:
+def test_web_33_what_another_program_calls_a_task_is_not_called_so(visitor: Visitor, other: TaskHome) -> None:
     """WEB-33, STORE-34: deleted on one device and edited on the other."""
     theirs, ours = other.store("jobs"), visitor.home.store("jobs")
     with theirs.transaction(now(), PERSON) as tx:

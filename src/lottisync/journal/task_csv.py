@@ -67,12 +67,12 @@ def _rows(text: str, name: str) -> Iterator[FileRow]:
                 yield _row(columns, cells, name, begins)
             begins = reader.line_num + 1
     except csv.Error as error:
-        raise bad_line(name, begins, _fault(error)) from None
+        raise bad_line(name, begins, _mistake(error)) from None
     if not columns:
         raise bad_line(name, 1, Sentence("it names no columns; they are {columns}", columns=", ".join(COLUMNS)))
 
 
-def _fault(error: csv.Error) -> Sentence:
+def _mistake(error: csv.Error) -> Sentence:
     """What is wrong with a line that the reader of CSV does not take: it says that in English alone."""
     said = str(error)
     if "unexpected end" in said:

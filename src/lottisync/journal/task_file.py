@@ -124,13 +124,13 @@ def parse(raw: bytes, name: str) -> TaskFile:
             "{name} is not a {format} file: {error}. Nothing was imported",
             name=name,
             format=FORMAT,
-            error=_misfit(error),
+            error=_mistake(error),
         ) from None
     _check(file, name)
     return file
 
 
-def _misfit(error: Exception) -> Sentence:
+def _mistake(error: Exception) -> Sentence:
     """What is wrong with a file that is JSON: where, and what. The decoder says it in English alone; what it says of a
     value stays as a detail."""
     if isinstance(error, UnicodeDecodeError):

@@ -41,19 +41,19 @@ class Participant:
         self._device = device
         _enter(device, space, now)
         self._board = Board()
-        self._circle = Circle(device)
-        self._circle.announce(now)
-        self.keyring = EpochKeyring(device, self._circle, chance)
+        self.circle = Circle(device)
+        self.circle.announce(now)
+        self.keyring = EpochKeyring(device, self.circle, chance)
         lane = Lane(device, space, incarnation, chance)
-        self._receiving = RelayReader(device, space, lane, self._circle, self.keyring, self._board)
+        self._receiving = RelayReader(device, space, lane, self.circle, self.keyring, self._board)
         self.publishing = Publishing(
-            device, space, lane, self._circle, self.keyring, self._board, self._receiving, chance
+            device, space, lane, self.circle, self.keyring, self._board, self._receiving, chance
         )
 
     def show(self, names: Iterable[Name], now: int, *, replaced: Set[Name] = frozenset()) -> None:
         """Take these messages to be all that is in the relay now. `replaced`: where another message lies than the one
         that was there when it was read, or put there."""
-        self._circle.load()
+        self.circle.load()
         self._receiving.show(names, replaced)
 
     def arrived(self, names: Iterable[Name], *, replaced: Set[Name] = frozenset()) -> None:
@@ -73,7 +73,7 @@ class Participant:
         goes, it is `leaving`: it says its state, however soon after the last time."""
         if not self._receiving.looked or self.wanted() is not None:
             return None
-        self._circle.load()
+        self.circle.load()
         self._device.bind_hosts(now)
         self._receiving.settle(now)
         return self.publishing.next(now, leaving=leaving)
@@ -98,7 +98,7 @@ class Participant:
 
     def standing(self, now: int) -> list[Standing]:
         """What the other devices have and lack, compared with this one, as far as they have said so at the relay."""
-        return standing(self._device, self._circle, self._receiving.states, now)
+        return standing(self._device, self.circle, self._receiving.states, now)
 
     def close(self) -> None:
         """Let go of the stores."""

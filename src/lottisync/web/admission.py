@@ -2,7 +2,7 @@
 
     web-admission.json    the code that lets one browser in, until it is used or ten minutes have passed
     browsers/<id>.json    a browser that was let in; its time of change is when it was seen last
-    web-deeds.jsonl       what browsers did, a line each: the stores say that the person did it, on this device
+    web-acts.jsonl        what browsers did, a line each: the stores say that the person did it, on this device
 
 A file for each browser, because two processes look at them: the daemon, and the command line that puts one out. Who
 removes the file has put the browser out, at once, and nobody can bring it back by writing an old list over a new one.
@@ -26,8 +26,8 @@ from lottisync.web.access import BrowserSession, write_private
 
 OFFER_FILE = "web-admission.json"
 FOLDER = "browsers"
-DEEDS_FILE = "web-deeds.jsonl"
-MAX_DEED_BYTES = 1_000_000
+ACTS_FILE = "web-acts.jsonl"
+MAX_ACTS_BYTES = 1_000_000
 """Then the file is put aside, in the place of the one before it."""
 OFFER_MILLIS = 10 * 60_000
 COOKIE_MILLIS = 7 * 24 * 3_600_000
@@ -57,7 +57,7 @@ class BrowserRecord(msgspec.Struct, frozen=True):
     secret: str
 
 
-class BrowserAction(msgspec.Struct, frozen=True):
+class BrowserAct(msgspec.Struct, frozen=True):
     """A form that a browser sent: when (ms), which browser, where to, which verb, on what."""
 
     at: int
@@ -187,22 +187,22 @@ class Browsers:
         if parts is not None and self.session(cookie) is not None:
             self._file(parts[0]).unlink(missing_ok=True)
 
-    def did(self, action: BrowserAction) -> None:
+    def did(self, act: BrowserAct) -> None:
         """Note what a browser does. If the disk is full, people can still decide."""
-        file = self._home / DEEDS_FILE
+        file = self._home / ACTS_FILE
         with suppress(OSError):
-            if file.exists() and file.stat().st_size > MAX_DEED_BYTES:
+            if file.exists() and file.stat().st_size > MAX_ACTS_BYTES:
                 file.replace(file.with_suffix(".old"))
             with open(file, "ab", opener=_own) as opened:
-                opened.write(msgspec.json.encode(action) + b"\n")
+                opened.write(msgspec.json.encode(act) + b"\n")
 
-    def actions(self) -> list[BrowserAction]:
+    def acts(self) -> list[BrowserAct]:
         """What browsers did, the latest last; a line that cannot be read is left out."""
         found = []
         with suppress(OSError):
-            for line in (self._home / DEEDS_FILE).read_bytes().splitlines():
+            for line in (self._home / ACTS_FILE).read_bytes().splitlines():
                 with suppress(msgspec.MsgspecError):
-                    found.append(msgspec.json.decode(line, type=BrowserAction))
+                    found.append(msgspec.json.decode(line, type=BrowserAct))
         return found
 
     def _cookie(self, ident: str, kept: BrowserRecord) -> str:
@@ -269,7 +269,7 @@ class Network:
         return self._browsers.session(cookie or "")
 
     def wrote(self, session: BrowserSession, path: str, verb: str, what: str) -> None:
-        self._browsers.did(BrowserAction(session.used, session.browser, path[:200], verb[:40], what[:200]))
+        self._browsers.did(BrowserAct(session.used, session.browser, path[:200], verb[:40], what[:200]))
 
     def renewed(self, cookie: str | None) -> str | None:
         return self._browsers.renewed(cookie or "")
