@@ -20,7 +20,7 @@ from msgspec import inspect
 from lottisync.answers.form import VERSION
 from lottisync.cli.answers import ANSWERS
 from lottisync.device import clock
-from tools.problem_codes import codes
+from tools.problem_codes import Unseen, codes
 from tools.stable_examples import Stable
 
 PAGE = Path(__file__).parent.parent / "docs" / "json.md"
@@ -47,7 +47,9 @@ def generated(examples: Examples) -> str:
     for name, kind in sorted(structs().items()):
         parts.append(f"\n### {name}\n\n{' '.join((kind.__doc__ or '').split())}\n\n| member | |\n|---|---|\n")
         parts += [f"| `{field.encode_name}` | {written(field.type)} |\n" for field in fields(kind)]
-    parts.append("\n## The codes of errors\n\nEach with a sentence that it comes with.\n\n| code | |\n|---|---|\n")
+    parts.append(
+        "\n## The codes of errors\n\nAll of them, also those of faults, each with a sentence that it comes with.\n\n| code | |\n|---|---|\n"
+    )
     parts += [f"| `{code}` | {_sentence(several)} |\n" for code, several in codes().items()]
     return "".join(parts)
 
@@ -199,7 +201,11 @@ def main(arguments: list[str]) -> int:
     if lacking:
         print("\n".join(lacking), file=sys.stderr)
         return 1
-    new = page.partition(MARKER)[0] + MARKER + generated(examples)
+    try:
+        new = page.partition(MARKER)[0] + MARKER + generated(examples)
+    except Unseen as error:
+        print(error, file=sys.stderr)
+        return 1
     if "--check" not in arguments:
         PAGE.write_text(new)
     elif new != page:

@@ -103,50 +103,51 @@ def _at_odds(setting: RelaySetting, error: BaseException, client: RelayConnectio
     """The problem of a server that answers, and of which the URL says the wrong thing about TLS. Its certificate is not
     the reason."""
     if client.lacks_tls:
-        code, reason = "relay-without-tls", Sentence("the server does not use TLS, and the URL begins with tls://")
-    elif client.demands_tls and isinstance(error, ssl.SSLError) and not setting.url.startswith("tls://"):
-        code, reason = "relay-demands-tls", Sentence("the server demands TLS, and the URL begins with nats://")
-    else:
-        return None
-    return _unusable(setting, code, reason)
+        reason = Sentence("the server does not use TLS, and the URL begins with tls://")
+        return _unusable("relay-without-tls", reason, setting)
+    if client.demands_tls and isinstance(error, ssl.SSLError) and not setting.url.startswith("tls://"):
+        reason = Sentence("the server demands TLS, and the URL begins with nats://")
+        return _unusable("relay-demands-tls", reason, setting)
+    return None
 
 
 def unusable(setting: RelaySetting, error: BaseException, refused: str = "") -> Problem:
     """The problem that the relay did not do what was asked of it. `refused`: what it did not permit."""
-    reason: str = refused or str(error).strip().removeprefix("nats: ") or type(error).__name__
-    code = "relay-unreachable"
+    reason = refused or str(error).strip().removeprefix("nats: ") or type(error).__name__
     if isinstance(error, ssl.SSLError):
-        code, reason = _untrusted(error)
-    elif "authorization violation" in reason.lower():
-        code, reason = _not_accepted(setting)
-    elif isinstance(error, NoServersError):
-        reason = Sentence("no server answers there")
-    elif refused:
-        code = "relay-not-permitted"
-    return _unusable(setting, code, reason)
+        return _untrusted(setting, error)
+    if "authorization violation" in reason.lower():
+        return _not_accepted(setting)
+    if isinstance(error, NoServersError):
+        return _unusable("relay-unreachable", Sentence("no server answers there"), setting)
+    if refused:
+        return _unusable("relay-not-permitted", reason, setting)
+    return _unusable("relay-unreachable", reason, setting)
 
 
-def _untrusted(error: ssl.SSLError) -> tuple[str, str]:
+def _untrusted(setting: RelaySetting, error: ssl.SSLError) -> Problem:
     """A certificate that is not known here is given by a person; one for another name, or out of date, is not."""
     if not isinstance(error, ssl.SSLCertVerificationError):
-        return "relay-certificate", error.reason or Sentence("TLS failed")
-    code = "relay-certificate"
+        return _unusable("relay-certificate", error.reason or Sentence("TLS failed"), setting)
+    why = Sentence("its certificate is not valid here: {why}", why=error.verify_message.rstrip("."))
     if error.verify_code in OF_ANOTHER_NAME:
-        code = "relay-certificate-name"
-    elif error.verify_code in OUT_OF_DATE:
-        code = "relay-certificate-date"
-    return code, Sentence("its certificate is not valid here: {why}", why=error.verify_message.rstrip("."))
+        return _unusable("relay-certificate-name", why, setting)
+    if error.verify_code in OUT_OF_DATE:
+        return _unusable("relay-certificate-date", why, setting)
+    return _unusable("relay-certificate", why, setting)
 
 
-def _not_accepted(setting: RelaySetting) -> tuple[str, str]:
+def _not_accepted(setting: RelaySetting) -> Problem:
     expired = expires_at(Path(setting.credentials)) if setting.credentials else None
     if expired is not None and expired <= clock.now():
         at = to_the_minute(iso(expired))
-        return "relay-credentials-expired", Sentence("the credentials of this device expired at {at}", at=at)
-    return "relay-refused-us", Sentence("the server does not accept the name, password or credentials")
+        reason = Sentence("the credentials of this device expired at {at}", at=at)
+        return _unusable("relay-credentials-expired", reason, setting)
+    reason = Sentence("the server does not accept the name, password or credentials")
+    return _unusable("relay-refused-us", reason, setting)
 
 
-def _unusable(setting: RelaySetting, code: str, reason: str) -> Problem:
+def _unusable(code: str, reason: str, setting: RelaySetting) -> Problem:
     return Problem(
         code, "the relay at {url} cannot be used: {reason}", hint="relay-doctor", url=setting.shown, reason=reason
     )
