@@ -20,6 +20,7 @@ from lottisync.entities.entity import Entity, is_deleted
 from lottisync.entities.view import view
 from lottisync.journal import words
 from lottisync.journal.arguments import MAX_SUMMARY, Call
+from lottisync.journal.permission import allows
 from lottisync.journal.redundancy import same
 from lottisync.journal.types import STATUS, TICK, Task
 from lottisync.language import OURS, Catalogue
@@ -44,12 +45,6 @@ class Topic(StrEnum):
 
 
 NOT_ALLOWED = Sentence("the agent is not allowed in its category")
-
-
-def allows(policy: Policy, task: Entity) -> bool:
-    """True if an agent with this policy may change a task. A task in no category is open to every agent."""
-    category = task.value("categoryId")
-    return category is None or (isinstance(category, str) and category in policy.categories)
 
 
 def missing(entity: Entity | None, type_name: str) -> Sentence | None:
@@ -132,6 +127,10 @@ class TaskAction(Proposed):
     def read_target(self, reader: Reader, task_id: str) -> TargetView:
         task = reader.entity(task_id)
         return TargetView(task, task)
+
+    def planned(self, target_view: TargetView) -> TargetView:
+        # The new task will have the same category, so the category of this task is checked in its place.
+        return target_view._replace(other=target_view.task)
 
     def obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
         task = missing(target_view.task, TASK)

@@ -11,7 +11,8 @@ from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.journal.arguments import EntityIdText, rule
-from lottisync.journal.task_action import NOT_ALLOWED, TASK, TaskAction, Topic, allows, missing
+from lottisync.journal.permission import allows
+from lottisync.journal.task_action import NOT_ALLOWED, TASK, TaskAction, Topic, missing
 from lottisync.journal.types import ENTRY_LINK, INVERSES, RELATIONS, Task, link_ends
 from lottisync.language import marked
 from lottisync.problem import Problem, Sentence
