@@ -66,7 +66,7 @@ def sentences(tmp_path: Path) -> Iterator[None]:
         folder = tmp_path / "locale" / language / "LC_MESSAGES"
         folder.mkdir(parents=True)
         catalog = Catalog(locale=language)
-        catalog.add(SENTENCE, text)
+        catalog.add(str(SENTENCE), text)
         with (folder / "painting.po").open("wb") as file:
             write_po(file, catalog)
     PaintTask.catalogue = Catalogue(tmp_path / "locale", "painting")

@@ -14,8 +14,8 @@ as YYYY-MM-DD.
 import re
 from datetime import date, datetime, time, timedelta
 
-from lottisync.language import marked, say, spoken
-from lottisync.problem import Usage
+from lottisync.language import marked, spoken
+from lottisync.problem import Marked, Usage
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, later, millis, there
 
@@ -43,7 +43,7 @@ def day(text: str, now: int) -> str:
         try:
             return date.fromisoformat(typed).isoformat()
         except ValueError:
-            raise _refused(say("there is no day {quoted}"), text) from None
+            raise _refused(marked("there is no day {quoted}"), text) from None
     if not any(sign.isalpha() for sign in typed) or len(typed) > LONGEST or _TIME.search(typed):
         raise _refused(EXAMPLES, text)
     readings = {_parsed(typed, now, order) for order in ("DMY", "MDY")}
@@ -155,5 +155,5 @@ def _read(typed: str, base: datetime, languages: list[str], parsers: list[str], 
     return None if found is None else found.date()
 
 
-def _refused(template: str, text: str) -> Usage:
+def _refused(template: Marked, text: str) -> Usage:
     return Usage("bad-value", template, quoted=quoted(text))

@@ -14,6 +14,7 @@ from lottisync.entities.path import split
 from lottisync.journal import names as label_names
 from lottisync.journal import repetition, words
 from lottisync.language import marked, say, translated
+from lottisync.problem import Marked
 from lottisync.store.instant import holds_instant, iso
 from lottisync.store.store import Store
 
@@ -22,7 +23,7 @@ MILLISECONDS = "at_ms"
 SETS = ("labels", "suppressedLabels", "relations")
 """Fields of which each member has a register of its own."""
 TICKS = ("isChecked", "isArchived")
-WRITERS: Mapping[Writer, str] = {"user": marked("user"), "agent": marked("agent")}
+WRITERS: Mapping[Writer, Marked] = {"user": marked("user"), "agent": marked("agent")}
 
 
 def _called(home: TaskHome) -> dict[str, str]:

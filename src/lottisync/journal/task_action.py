@@ -24,7 +24,7 @@ from lottisync.journal.permission import allows
 from lottisync.journal.redundancy import same
 from lottisync.journal.types import STATUS, TICK, Task
 from lottisync.language import OURS, Catalogue
-from lottisync.problem import Sentence
+from lottisync.problem import Marked, Sentence
 from lottisync.review.action import Cited, EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
 from lottisync.review.policy import Policy
@@ -185,7 +185,7 @@ class TaskAction(Proposed):
     def name(self, target_view: TargetView) -> str | None:
         return None
 
-    def mentioned(self, name: str | None, unnamed: str, ident: str, language: str) -> str:
+    def mentioned(self, name: str | None, unnamed: Marked, ident: str, language: str) -> str:
         """What a summary is about: its name in the marks of the language, or `unnamed` with the beginning of its id."""
         if name:
             return OURS.say(words.QUOTED, language, name=name)
