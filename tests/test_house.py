@@ -491,6 +491,20 @@ def test_the_engine_knows_no_type_of_the_product() -> None:
     assert strays == []
 
 
+PRODUCT = {"category", "categorie", "tick", "ticked", "unticked", "checklist", "label", "estimate", "timer", "todo"}
+
+
+def test_the_engine_has_no_word_of_a_rule_of_the_product_and_names_no_tool() -> None:
+    """Not even as an example: what an agent may do with tasks, the actions on tasks know (`journal/permission.py`)."""
+    strays = {
+        (file.name, word)
+        for file in (SOURCE / "review").rglob("*.py")
+        for text in [file.read_text()]
+        for word in PRODUCT & words_of(text) | {tool for tool in TOOLBOX.tools if tool in text}
+    }
+    assert strays == set()
+
+
 def test_the_local_tables_of_a_package_are_defined_in_it() -> None:
     """C-10: who looks for the SQL of a table finds it where the table is read and written."""
     texts = [

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lottisync.problem import Invalid, Problem, Sentence, StoredSentence
+from lottisync.problem import Invalid, Marked, Problem, Sentence, StoredSentence
 
 LANGUAGES = ("en", "de", "es", "fr", "ro")
 PLURALS: Mapping[str, Callable[[int], int]] = {
@@ -73,9 +73,9 @@ class Catalogue(NamedTuple):
         """The messages in one of `LANGUAGES`; in any other, English."""
         return _read(self, language if language in LANGUAGES else "en")
 
-    def say(self, text: str, language: str, /, **values: Any) -> str:
+    def say(self, text: str | Marked, language: str, /, **values: Any) -> str:
         """A sentence with its values."""
-        return _filled(self.words(language).form(text, values), language, values)
+        return _filled(self.words(language).form(str(text), values), language, values)
 
 
 @cache
@@ -169,20 +169,20 @@ def _known(wish: str) -> str | None:
 # -- what is said
 
 
-def marked(text: str) -> str:
+def marked(text: str) -> Marked:
     """A sentence that is in a table and is looked up where it is shown. Messages are collected by this name."""
-    return text
+    return Marked(text)
 
 
-def say(text: str, /, **values: Any) -> str:
+def say(text: str | Marked, /, **values: Any) -> str:
     """A sentence in the reader's language, with its values."""
     return OURS.say(text, _language.get(), **values)
 
 
-def several(one: str, many: str, count: int, /, **values: Any) -> str:
+def several(one: str | Marked, many: str | Marked, count: int, /, **values: Any) -> str:
     """A sentence with a number in it, which it names `{count}`."""
     language = _language.get()
-    text = OURS.words(language).ngettext(one, many, count)
+    text = OURS.words(language).ngettext(str(one), str(many), count)
     return _filled(text, language, {"count": number(count), **values})
 
 

@@ -7,7 +7,11 @@ the application would help, `hint` names it by a word; the command line alone kn
 When a `Problem` is raised, nothing was changed. Any other exception that reaches a person is a bug of ours.
 """
 
-from typing import Self
+from typing import NewType, Self
+
+Marked = NewType("Marked", object)
+"""The template of a sentence that stands in a table (`lottisync.language.marked`). It is no `str` for the type checker:
+who shows a text does not take it, so it is said first, or becomes a `Sentence` or a `Problem`."""
 
 
 class Sentence(str):
@@ -20,10 +24,10 @@ class Sentence(str):
     template: str
     arguments: dict[str, object]
 
-    def __new__(cls, template: str, /, **arguments: object) -> Self:
+    def __new__(cls, template: str | Marked, /, **arguments: object) -> Self:
         kept = {name: _kept(value) for name, value in arguments.items()}
-        made = super().__new__(cls, template.format(**kept) if kept else template)
-        made.template = template
+        made = super().__new__(cls, str(template).format(**kept) if kept else str(template))
+        made.template = str(template)
         made.arguments = kept
         return made
 
@@ -36,7 +40,7 @@ def _kept(value: object) -> object:
     return str(value) if isinstance(value, BaseException) else value
 
 
-def counted(one: str, many: str, count: int, /, **arguments: object) -> Sentence:
+def counted(one: str | Marked, many: str | Marked, count: int, /, **arguments: object) -> Sentence:
     """A sentence with a number in it, which it names `{count:,}`. It keeps the number as such, so that each language
     can take its own form for it (`lottisync.language.several` says one at once)."""
     return Sentence(one if count == 1 else many, count=count, **arguments)
@@ -53,7 +57,7 @@ class Fault(Sentence):
 
     code: str
 
-    def __new__(cls, code: str, template: str, /, **arguments: object) -> Self:
+    def __new__(cls, code: str, template: str | Marked, /, **arguments: object) -> Self:
         made = super().__new__(cls, template, **arguments)
         made.code = code
         return made
@@ -64,7 +68,7 @@ class Problem(Exception):
 
     exit_code = 1
 
-    def __init__(self, code: str, template: str, /, *, hint: str = "", **arguments: object) -> None:
+    def __init__(self, code: str, template: str | Marked, /, *, hint: str = "", **arguments: object) -> None:
         self.sentence = Sentence(template, **arguments)
         """The sentence with its template and its values, without the hint."""
         super().__init__(str(self.sentence))
@@ -95,7 +99,7 @@ class Invalid(ValueError):
     """What was given, or came, is not what it has to be; `sentence` says why. Code that catches it ignores it, or makes
     a `Problem` with it as a value."""
 
-    def __init__(self, template: str, /, **arguments: object) -> None:
+    def __init__(self, template: str | Marked, /, **arguments: object) -> None:
         self.sentence = Sentence(template, **arguments)
         super().__init__(str(self.sentence))
 

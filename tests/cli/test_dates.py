@@ -7,6 +7,7 @@ from datetime import date, datetime
 import pytest
 
 from lottisync.cli.dates import MORNING, day, moment, today
+from lottisync.cli.task_form import remind_fields
 from lottisync.cli.times import ago, local
 from lottisync.journal.repetition import how_often, rule_of
 from lottisync.language import speaking, translated
@@ -121,9 +122,18 @@ def test_cli_307_what_is_not_a_day_is_refused(said: str) -> None:
 
 
 def test_cli_307_a_day_that_does_not_exist() -> None:
-    """CLI-307"""
-    with pytest.raises(Usage, match="there is no day '2027-02-30'"):
+    """CLI-307: for programs the sentence is English, whatever the reader's language."""
+    with speaking("de"), pytest.raises(Usage, match="there is no day '2027-02-30'"):
         day("2027-02-30", SUNDAY)
+
+
+@pytest.mark.parametrize("said", ["um 25 Uhr", "soon", "soon 9:00", "25:00", "13 pm", "2026-12-01T25:00", "1900-01-01"])
+def test_cli_460_what_is_no_time_is_refused_in_words_of_what_was_asked_for(said: str) -> None:
+    """CLI-460: who sets a reminder was told of due dates."""
+    with pytest.raises(Usage, match="a time is like"):
+        moment(said, SUNDAY, at=MORNING)
+    with pytest.raises(Usage, match="a reminder is for a time like"):
+        remind_fields(said)
 
 
 def test_cli_102_today_is_that_of_this_device() -> None:

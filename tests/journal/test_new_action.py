@@ -10,15 +10,18 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import write_po
 from pydantic import Field
-from tests.review.reviewer import Reviewer
+from tests.review.reviewer import LAURA, Reviewer
 from tests.support.proposals import wake_on
 
 from lottisync.journal.task_action import TaskField
 from lottisync.journal.toolbox import TASK_TOOLS, Toolbox
 from lottisync.language import Catalogue, marked
+from lottisync.problem import Sentence
 from lottisync.review.action import TargetView
 from lottisync.review.inbox import Inbox
 from lottisync.review.item_view import ItemView
+from lottisync.review.policy import Policy
+from lottisync.review.precedence import PERSON
 from lottisync.review.verdict import Verdicts
 
 SENTENCE = marked('Paint it "{colour}"')
@@ -47,6 +50,10 @@ class PaintTask(TaskField):
     def summary(self, name: str | None = None, language: str = "en") -> str:
         return self.catalogue.say(SENTENCE, language, colour=self.colour)
 
+    def own_obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
+        forbidden = policy.agent is not None and policy.agent.value("noPaint")
+        return Sentence("the agent has no brush") if forbidden else None
+
 
 ACTIONS = Toolbox((*TASK_TOOLS, PaintTask))
 
@@ -59,7 +66,7 @@ def sentences(tmp_path: Path) -> Iterator[None]:
         folder = tmp_path / "locale" / language / "LC_MESSAGES"
         folder.mkdir(parents=True)
         catalog = Catalog(locale=language)
-        catalog.add(SENTENCE, text)
+        catalog.add(str(SENTENCE), text)
         with (folder / "painting.po").open("wb") as file:
             write_po(file, catalog)
     PaintTask.catalogue = Catalogue(tmp_path / "locale", "painting")
@@ -125,3 +132,17 @@ def test_a_version_without_the_action_shows_it_and_can_reject_it(laptop: Reviewe
     assert item.failure == "this version does not know the tool paint_task; update it to confirm this"
     assert laptop.verdicts.confirm(item.id, laptop.later()).result == "failed"
     assert laptop.verdicts.reject(item.id, laptop.later()).result == "rejected"
+
+
+def test_an_action_has_a_rule_of_its_own_for_what_an_agent_may_do(laptop: Reviewer) -> None:
+    """REV-5: the engine hands on the agent as it is stored, and so knows no product's rule."""
+    laptop.add_task()
+    verdicts = Verdicts(laptop.journal, laptop.agents, ACTIONS, device_id="laptop", new_id=laptop.new_id)
+    assert "queued" in proposed(laptop, "red")
+    with laptop.agents.transaction(laptop.later(), PERSON) as tx:
+        tx.put(LAURA, "agent", {"noPaint": True})
+    assert proposed(laptop, "blue") == "Skipped: the agent has no brush."
+    [item] = listed(laptop)
+    assert item.failure == "the agent has no brush"
+    assert verdicts.confirm(item.id, laptop.later()).result == "failed"
+    assert colour(laptop) is None

@@ -14,7 +14,7 @@ from lottisync.journal.types import EntryLink, link_ends
 from lottisync.review.action import FieldChange
 from lottisync.review.completion import Sagas
 from lottisync.review.item_view import ItemView
-from lottisync.review.policy import Policy
+from lottisync.review.policy import Policy, policy_of
 
 REASON = "The note of 22:30 says it is done"
 
@@ -335,7 +335,9 @@ def test_rev502_the_language_too(laptop: Reviewer) -> None:
 
     assert said(Policy()) == "Skipped: you are not allowed in the task's category."
     assert laptop.page().task.language_code is None
-    said(Policy(frozenset({"kitchen"})))
+    policy(laptop, allowedCategoryIds={"kitchen": True})
+    with laptop.agents.reading() as reader:
+        said(policy_of(reader, LAURA))
     assert laptop.page().task.language_code == "de"
 
 

@@ -64,6 +64,8 @@ def test_web_33_a_choice_among_values_that_have_changed_is_refused(visitor: Visi
     answer = visitor.post("/conflicts", 409, **fields(page), keep="2")
     assert "This changed while you looked. Nothing was done." in answer
     assert visitor.task.title == "Later"
+    visitor.client.headers["accept-language"] = "de"
+    assert "Nichts wurde getan." in visitor.post("/conflicts", 409, **fields(page), keep="2")
     for keep in ("0", "3", "x", "\N{SUPERSCRIPT TWO}"):
         visitor.post("/conflicts", 409, **fields(page), keep=keep)
 

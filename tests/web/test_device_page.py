@@ -21,6 +21,7 @@ from lottisync.identity.device_key import DeviceKey
 from lottisync.identity.invitation import parse_invitation
 from lottisync.identity.pairing_message import PairingError
 from lottisync.identity.statement import MembershipRecord
+from lottisync.language import say
 from lottisync.net.address import Address
 from lottisync.net.pairing import accept
 from lottisync.review.precedence import PERSON
@@ -223,7 +224,7 @@ def test_web_840_before_a_device_is_revoked_the_page_asks_about_the_devices_it_a
     page = visitor.client.get("/devices", params={"ask": "revoke", "device": device}).text
     assert "Take out attic server for good?" in page
     assert f'name="keep" value="{tablet.id}"' in page
-    assert NOTHING_DONE in visitor.post("/devices", 400, verb="revoke", device=device, seen="")
+    assert say(NOTHING_DONE) in visitor.post("/devices", 400, verb="revoke", device=device, seen="")
     assert status_of(visitor, device)[1] == "active"
     page = visitor.post("/devices", verb="revoke", device=device, seen=tablet.id, keep=tablet.id)
     assert "attic server is out: no device of yours talks to it any more." in page

@@ -224,6 +224,16 @@ def test_web_22_a_verdict_on_what_has_changed_is_refused_with_a_fresh_picture(vi
     assert visitor.task.estimate == 90
 
 
+def test_web_22_what_is_refused_is_said_in_the_readers_language(visitor: Visitor) -> None:
+    item, shown = estimate_waits(visitor)
+    with visitor.home.journal.transaction(visitor.now(), PERSON) as tx:
+        tasks.edit_task(tx, TASK, {"estimate": 45})
+    visitor.client.headers["accept-language"] = "de"
+    page = visitor.decide(item, shown, "confirm", 409)
+    assert "Hat sich geändert, während du es angesehen hast. Nichts wurde getan." in page
+    assert "Nothing was done." not in page
+
+
 def test_web_22_a_verdict_without_a_digest_is_refused(visitor: Visitor) -> None:
     item, _ = estimate_waits(visitor)
     for verdict in ("confirm", "reject", "defer", "edit", "undo", "keep"):

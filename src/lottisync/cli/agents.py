@@ -32,7 +32,7 @@ from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.journal import finding
 from lottisync.language import marked, number, say, several
-from lottisync.problem import Problem, Usage
+from lottisync.problem import Marked, Problem, Usage
 from lottisync.review.precedence import PERSON
 from lottisync.shown import quoted
 from lottisync.store.reader import Reader
@@ -424,7 +424,7 @@ def _active(home: TaskHome, name: str) -> str:
 
 
 def _change(
-    terminal: Terminal, which: str, change: Callable[[Transaction, str], None], said: str, **values: str
+    terminal: Terminal, which: str, change: Callable[[Transaction, str], None], said: Marked, **values: str
 ) -> None:
     """`said` is a message that names `{name}` and may name `{which}` and the `values`."""
     home = terminal.home

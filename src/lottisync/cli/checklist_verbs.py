@@ -10,8 +10,7 @@ from lottisync.device import clock
 from lottisync.journal import checklist as checklists
 from lottisync.journal import finding, task_values, tasks
 from lottisync.journal.types import ChecklistItem
-from lottisync.language import marked
-from lottisync.problem import Usage, counted
+from lottisync.problem import Sentence, Usage, counted
 from lottisync.store.transaction import Transaction
 
 many_items = click.argument("named", metavar="ITEM...", nargs=-1, required=True)
@@ -66,7 +65,7 @@ def edit_item(terminal: Terminal, named: str, title: str) -> None:
         tasks.rename_item(tx, item_id, checked)
         return True
 
-    change_items(terminal, (named,), verb, marked("changed"))
+    change_items(terminal, (named,), verb, Sentence("changed"))
 
 
 @item.command("check")
@@ -79,7 +78,7 @@ def check_items(terminal: Terminal, named: tuple[str, ...], off: bool) -> None:
     \b
     lottisync task item check bottles
     """
-    said = marked("not ticked") if off else marked("ticked")
+    said = Sentence("not ticked") if off else Sentence("ticked")
     change_items(terminal, named, lambda tx, item_id: tasks.check_item(tx, item_id, not off) is not None, said)
 
 
@@ -97,7 +96,7 @@ def remove_items(terminal: Terminal, named: tuple[str, ...]) -> None:
         tasks.remove_item(tx, item_id)
         return True
 
-    change_items(terminal, named, verb, marked("removed"))
+    change_items(terminal, named, verb, Sentence("removed"))
 
 
 @item.command("move")
@@ -121,7 +120,7 @@ def move_items(terminal: Terminal, named: tuple[str, ...], to: str | None, other
         checklist = tasks.default_checklist(tx, task_id) if to is None else checklists.find(tx, task_id, to)
         return checklists.move_item(tx, item_id, task_id, checklist) is not None
 
-    change_items(terminal, named, verb, marked("moved"))
+    change_items(terminal, named, verb, Sentence("moved"))
 
 
 @item.command("archive")
@@ -135,7 +134,7 @@ def archive_items(terminal: Terminal, named: tuple[str, ...], off: bool) -> None
     lottisync task item archive bottles
     lottisync task item archive bottles --off
     """
-    said = marked("back on the checklist") if off else marked("archived")
+    said = Sentence("back on the checklist") if off else Sentence("archived")
     change_items(terminal, named, lambda tx, item_id: checklists.archive_item(tx, item_id, not off) is not None, said)
 
 
@@ -165,7 +164,7 @@ def add_checklist(terminal: Terminal, named: str, title: str) -> None:
         tasks.add_checklist(tx, clock.new_id(tx.now), task_id, checked)
         return True
 
-    change_tasks(terminal, (named,), verb, marked("checklist added"))
+    change_tasks(terminal, (named,), verb, Sentence("checklist added"))
 
 
 @checklist.command("rename")
@@ -185,4 +184,4 @@ def rename_checklist(terminal: Terminal, named: str, named_list: str, title: str
     def verb(tx: Transaction, task_id: str) -> bool:
         return checklists.rename(tx, checklists.find(tx, task_id, named_list), checked) is not None
 
-    change_tasks(terminal, (named,), verb, marked("checklist renamed"))
+    change_tasks(terminal, (named,), verb, Sentence("checklist renamed"))

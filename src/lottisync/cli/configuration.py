@@ -9,6 +9,7 @@ from lottisync.cli.help_pages import Group
 from lottisync.cli.options import everywhere
 from lottisync.cli.terminal import Terminal, common
 from lottisync.language import marked, say
+from lottisync.problem import Marked
 
 AFTERWARDS = marked("The daemon reads it when it starts.")
 
@@ -86,7 +87,7 @@ def unset(terminal: Terminal, name: str) -> None:
     _tell(terminal, name, AFTERWARDS)
 
 
-def _tell(terminal: Terminal, name: str, afterwards: str = "") -> None:
+def _tell(terminal: Terminal, name: str, afterwards: str | Marked = "") -> None:
     setting = _setting(terminal.home.path, name)
     terminal.emit(setting, lambda: terminal.line(f"{name} = {_shown(setting)}  {say(afterwards)}".rstrip()))
 

@@ -14,8 +14,8 @@ as YYYY-MM-DD.
 import re
 from datetime import date, datetime, time, timedelta
 
-from lottisync.language import marked, say, spoken
-from lottisync.problem import Usage
+from lottisync.language import marked, spoken
+from lottisync.problem import Marked, Usage
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, later, millis, there
 
@@ -33,32 +33,37 @@ ABSOLUTE = ["absolute-time"]
 LONGEST = 60
 EXAMPLES = marked("a due date is a day like 2026-12-01, tomorrow, fri or in 2 weeks; got {quoted}")
 MOMENTS = marked("a time is like 14:00, tomorrow 9:00, fri 2:30 pm, in 2 hours or 2026-12-01T14:00; got {quoted}")
+REMINDERS = marked(
+    "a reminder is for a time like 14:00, tomorrow 9:00, in 2 hours or 2026-12-01T14:00, or for a day; got {quoted}"
+)
 AMBIGUOUS = marked("{quoted} may be more than one day. Write it like 2026-12-01")
 
 
-def day(text: str, now: int) -> str:
-    """The day that a person means at the time `now` (ms), as `2026-12-01`. Raises `Usage`."""
+def day(text: str, now: int, like: Marked = EXAMPLES) -> str:
+    """The day that a person means at the time `now` (ms), as `2026-12-01`. Raises `Usage`; `like` says what may be
+    written there."""
     typed = " ".join(text.lower().split())
     if _ISO.match(typed):
         try:
             return date.fromisoformat(typed).isoformat()
         except ValueError:
-            raise _refused(say("there is no day {quoted}"), text) from None
+            raise _refused(marked("there is no day {quoted}"), text) from None
     if not any(sign.isalpha() for sign in typed) or len(typed) > LONGEST or _TIME.search(typed):
-        raise _refused(EXAMPLES, text)
+        raise _refused(like, text)
     readings = {_parsed(typed, now, order) for order in ("DMY", "MDY")}
     if None in readings:
         if (meant := _in_the_readers_words(typed, now)) is None:
-            raise _refused(EXAMPLES, text)
+            raise _refused(like, text)
         return meant
     if len(readings) > 1 or _guessed(typed):
         raise _refused(AMBIGUOUS, text)
     return str(readings.pop())
 
 
-def moment(text: str, now: int, *, at: time | None = None, ahead: bool = True) -> str:
+def moment(text: str, now: int, *, at: time | None = None, ahead: bool = True, like: Marked = MOMENTS) -> str:
     """The instant that a person means at the time `now` (ms), as it is stored (UTC). A day alone is that day at `at`. A
-    time alone is today; with `ahead`, tomorrow if it is over today. Raises `Usage`."""
+    time alone is today; with `ahead`, tomorrow if it is over today. Raises `Usage`; `like` says what may be written
+    there."""
     typed = " ".join(text.lower().split())
     span = _SPAN.fullmatch(typed)
     if span is not None and bool(span[1]) != bool(span[4]):
@@ -66,46 +71,46 @@ def moment(text: str, now: int, *, at: time | None = None, ahead: bool = True) -
         return iso(now - length if span[4] else now + length)
     found = _CLOCK.search(typed)
     if found is None:
-        return _iso_moment(text, now, at)
-    clock_time, rest = _time(found, text), typed[: found.start()].removesuffix(" at").rstrip(",")
+        return _iso_moment(text, now, at, like)
+    clock_time, rest = _time(found, text, like), typed[: found.start()].removesuffix(" at").rstrip(",")
     here = there(now)
-    on = date.fromisoformat(day(rest, now)) if rest else here.date()
+    on = date.fromisoformat(day(rest, now, like)) if rest else here.date()
     if not rest and ahead and clock_time <= here.time():
         on = later(on, 1)
-    return _stored(datetime.combine(on, clock_time), text)
+    return _stored(datetime.combine(on, clock_time), text, like)
 
 
-def _iso_moment(text: str, now: int, at: time | None) -> str:
+def _iso_moment(text: str, now: int, at: time | None, like: Marked) -> str:
     """An instant or a local time of ISO 8601, or a day at the time `at`."""
     if "t" in text.strip().lower()[10:11]:
         try:
             read = datetime.fromisoformat(text.strip())
         except ValueError:
-            raise _refused(MOMENTS, text) from None
-        return _stored(read, text)
+            raise _refused(like, text) from None
+        return _stored(read, text, like)
     if at is None:
-        raise _refused(MOMENTS, text)
-    return _stored(datetime.combine(date.fromisoformat(day(text, now)), at), text)
+        raise _refused(like, text)
+    return _stored(datetime.combine(date.fromisoformat(day(text, now, like)), at), text, like)
 
 
-def _time(found: "re.Match[str]", text: str) -> time:
+def _time(found: "re.Match[str]", text: str, like: Marked) -> time:
     if found[6]:
         return time(12 if found[6] == "noon" else 0)
     hour, minute, half = int(found[1] or found[4]), int(found[2] or 0), found[3] or found[5]
     if half and not 1 <= hour <= 12:
-        raise _refused(MOMENTS, text)
+        raise _refused(like, text)
     try:
         return time(hour % 12 + (12 if half == "p" else 0) if half else hour, minute)
     except ValueError:
-        raise _refused(MOMENTS, text) from None
+        raise _refused(like, text) from None
 
 
-def _stored(moment: datetime, text: str) -> str:
+def _stored(moment: datetime, text: str, like: Marked) -> str:
     """A time without an offset is one of this device's zone. Raises `Usage` for one that no instant has."""
     try:
         return iso(millis(moment.astimezone().isoformat()))
     except (ValueError, OverflowError):
-        raise _refused(MOMENTS, text) from None
+        raise _refused(like, text) from None
 
 
 def _guessed(typed: str) -> bool:
@@ -155,5 +160,5 @@ def _read(typed: str, base: datetime, languages: list[str], parsers: list[str], 
     return None if found is None else found.date()
 
 
-def _refused(template: str, text: str) -> Usage:
+def _refused(template: Marked, text: str) -> Usage:
     return Usage("bad-value", template, quoted=quoted(text))

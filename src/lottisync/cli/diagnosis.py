@@ -15,11 +15,11 @@ from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import DaemonStatus, last_seen, read_status
 from lottisync.device import clock
 from lottisync.device.home import KEY_FILE
-from lottisync.language import marked, number, say, several, translated
+from lottisync.language import number, say, several, translated
 from lottisync.net.interfaces import Interface, interfaces
 from lottisync.net.listener import DEFAULT_PORT, is_free
 from lottisync.net.multicast import is_heard
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.relay import setting
 from lottisync.relay.credentials import expires_at, form_of
 from lottisync.store.beside import beside
@@ -218,7 +218,7 @@ def devices(home: TaskHome, running: DaemonStatus | None, now: int) -> list[Find
             found.append(Finding(part, "good", say("{name}: connected", name=member.name), None))
             found += _refused(state, now)
         elif state.away is not None and state.away.reason == "version":
-            why = translated(state.failure or marked("it speaks another version"))
+            why = translated(state.failure or Sentence("it speaks another version"))
             text = f"{member.name}: {why}"
             found.append(Finding(part, "fault", text, say("Install the newer lottisync on the older device")))
         elif state.away is not None and state.away.reason == "no-address":

@@ -14,6 +14,7 @@ from lottisync.entities.path import split
 from lottisync.journal import names as label_names
 from lottisync.journal import repetition, words
 from lottisync.language import marked, say, translated
+from lottisync.problem import Marked
 from lottisync.review.precedence import PERSON, is_persons
 from lottisync.store.instant import holds_instant, iso
 from lottisync.store.store import Store
@@ -25,7 +26,7 @@ SETS = ("labels", "suppressedLabels", "relations")
 TICKS = ("isChecked", "isArchived")
 WriterOf = Callable[[str, int], Writer]
 """Field and precedence -> who is behind the write."""
-WRITERS: Mapping[Writer, str] = {"user": marked("user"), "agent": marked("agent")}
+WRITERS: Mapping[Writer, Marked] = {"user": marked("user"), "agent": marked("agent")}
 
 
 def _called(home: TaskHome) -> dict[str, str]:

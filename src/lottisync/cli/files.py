@@ -19,8 +19,8 @@ from lottisync.cli.hints import with_hint
 from lottisync.cli.output import file_line
 from lottisync.cli.terminal import Terminal, common
 from lottisync.device import clock
-from lottisync.language import marked, say, several
-from lottisync.problem import Problem, Usage
+from lottisync.language import say, several
+from lottisync.problem import Problem, Sentence, Usage
 from lottisync.shown import escaped, one_line
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _import_tasks(terminal: Terminal, parsed: "TaskFile", *, dry_run: bool) -> N
     with (
         terminal.progress(say("importing"), task_file.size(parsed)) as advance,
         suppress(_DryRun),
-        acting(terminal, marked("imported")) as tx,
+        acting(terminal, Sentence("imported")) as tx,
     ):
         added = task_file.add(tx, parsed, advance)
         if dry_run:

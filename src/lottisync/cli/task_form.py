@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from lottisync.cli.dates import MORNING, day, moment
+from lottisync.cli.dates import MORNING, REMINDERS, day, moment
 from lottisync.cli.task_change import spent
 from lottisync.cli.terminal import Terminal, judging_the_call
 from lottisync.device import clock
@@ -111,8 +111,10 @@ def due_fields(text: str) -> dict[str, str | None]:
 
 
 def remind_fields(text: str) -> dict[str, str | None]:
+    if text.strip().lower() in NONE:
+        return {"remindAt": None}
     with judging_the_call():
-        return {"remindAt": None if text.strip().lower() in NONE else moment(text, clock.now(), at=MORNING)}
+        return {"remindAt": moment(text, clock.now(), at=MORNING, like=REMINDERS)}
 
 
 def estimate_fields(text: str) -> dict[str, int | None]:

@@ -26,7 +26,7 @@ from lottisync.cli.times import local
 from lottisync.device import clock
 from lottisync.journal import finding, names, repetition, task_values, tasks, words
 from lottisync.journal.types import CLOSED, INVERSES, PRIORITIES, RELATIONS, Task
-from lottisync.language import marked, say
+from lottisync.language import say
 from lottisync.problem import Sentence, Usage
 from lottisync.store.transaction import Transaction
 
@@ -59,7 +59,7 @@ def done(terminal: Terminal, named: tuple[str, ...]) -> None:
         made.extend([following] if following is not None else [])
         return changed
 
-    change_tasks(terminal, named, verb, marked("done"))
+    change_tasks(terminal, named, verb, Sentence("done"))
     for following in made:
         show_next(terminal, following)
 
@@ -78,7 +78,7 @@ def reopen(terminal: Terminal, named: tuple[str, ...]) -> None:
         closed = tasks.read(tx, task_id, "task", Task).status in CLOSED
         return closed and _setting(task_values.checked_status("OPEN", None))(tx, task_id)
 
-    change_tasks(terminal, named, verb, marked("open"))
+    change_tasks(terminal, named, verb, Sentence("open"))
 
 
 @task.command()
@@ -114,7 +114,7 @@ def due(terminal: Terminal, named: tuple[str, ...], day: str) -> None:
         terminal,
         named,
         _setting(fields),
-        Sentence("due {day}", day=fields["due"]) if fields["due"] else marked("without a due date"),
+        Sentence("due {day}", day=fields["due"]) if fields["due"] else Sentence("without a due date"),
     )
 
 
@@ -136,7 +136,7 @@ def remind(terminal: Terminal, named: tuple[str, ...], when: str) -> None:
     said = (
         Sentence("reminds you on {fields}", fields=local(fields["remindAt"]))
         if fields["remindAt"]
-        else marked("without a reminder")
+        else Sentence("without a reminder")
     )
     change_tasks(terminal, named, _setting(fields), said)
 
@@ -155,7 +155,7 @@ def repeat(terminal: Terminal, named: tuple[str, ...], rule: str) -> None:
     lottisync task repeat rent "every 3 months"
     """
     if rule.strip().lower() in NONE:
-        change_tasks(terminal, named, _setting({"repeat": None}), marked("does not repeat"))
+        change_tasks(terminal, named, _setting({"repeat": None}), Sentence("does not repeat"))
         return
     with judging_the_call():
         spoken = repetition.said(rule, date.fromisoformat(today(clock.now())))
@@ -196,7 +196,7 @@ def estimate(terminal: Terminal, named: tuple[str, ...], span: str) -> None:
     said = (
         Sentence("estimated at {minutes} min", minutes=fields["estimate"])
         if fields["estimate"]
-        else marked("without an estimate")
+        else Sentence("without an estimate")
     )
     change_tasks(terminal, named, _setting(fields), said)
 
@@ -226,7 +226,7 @@ def edit(terminal: Terminal, named: str, reason: str | None, **given: str | None
     if not fields:
         terminal.emit(ChangedTasks([]), lambda: terminal.line(say("Nothing was changed.")))
         return
-    change_tasks(terminal, (named,), _setting(fields), marked("changed"))
+    change_tasks(terminal, (named,), _setting(fields), Sentence("changed"))
 
 
 def _setting(fields: Mapping[str, Any]) -> Verb:
@@ -269,7 +269,7 @@ def note(terminal: Terminal, named: str, text: str | None) -> None:
         tasks.add_note(tx, clock.new_id(tx.now), task_id, checked)
         return True
 
-    change_tasks(terminal, (named,), verb, marked("noted"))
+    change_tasks(terminal, (named,), verb, Sentence("noted"))
 
 
 @task.command()
@@ -286,7 +286,7 @@ def delete(terminal: Terminal, named: tuple[str, ...]) -> None:
         tasks.delete_task(tx, task_id)
         return True
 
-    change_tasks(terminal, named, verb, marked("deleted"))
+    change_tasks(terminal, named, verb, Sentence("deleted"))
 
 
 @task.command()
@@ -303,7 +303,7 @@ def undelete(terminal: Terminal, named: tuple[str, ...]) -> None:
         tasks.undelete_task(tx, task_id)
         return True
 
-    change_tasks(terminal, named, verb, marked("back"), deleted=True)
+    change_tasks(terminal, named, verb, Sentence("back"), deleted=True)
 
 
 # -- label, category, link
@@ -366,7 +366,10 @@ def category(terminal: Terminal, named: tuple[str, ...], category: str) -> None:
         return _setting({"categoryId": ident})(tx, task_id)
 
     change_tasks(
-        terminal, named, verb, marked("without a category") if nowhere else Sentence("in {category}", category=category)
+        terminal,
+        named,
+        verb,
+        Sentence("without a category") if nowhere else Sentence("in {category}", category=category),
     )
 
 
@@ -383,7 +386,7 @@ def language(terminal: Terminal, named: tuple[str, ...], code: str) -> None:
     with judging_the_call():
         fields = task_values.language_fields("" if code.strip().lower() in NONE else code)
     spoken = fields["languageCode"]
-    said = Sentence("language: {code}", code=spoken) if spoken else marked("without a language")
+    said = Sentence("language: {code}", code=spoken) if spoken else Sentence("without a language")
     change_tasks(terminal, named, _setting(fields), said)
 
 

@@ -21,7 +21,7 @@ from lottisync.device import clock
 from lottisync.journal import finding, names, never_sent, repetition, task_values, tasks, words
 from lottisync.journal.task_links import LinkedTask, linked_tasks
 from lottisync.journal.types import PRIORITIES, ChecklistItem
-from lottisync.language import marked, say, translated
+from lottisync.language import say, translated
 from lottisync.problem import Sentence
 from lottisync.shown import quoted
 
@@ -169,7 +169,7 @@ def add_task(
             fields["estimate"] = spent(estimate)
     now = clock.now()
     task_id = clock.new_id(now)
-    with acting(terminal, marked("added"), now=now) as tx:
+    with acting(terminal, Sentence("added"), now=now) as tx:
         tasks.add_task(tx, task_id, title, fields)
         for item in items:
             tasks.add_item(tx, clock.new_id(now), task_id, item)
@@ -195,11 +195,11 @@ def check_item(terminal: Terminal, item_id: str, off: bool) -> None:
     lottisync task check fridge
     lottisync task check fridge --off
     """
-    with acting(terminal, marked("not ticked") if off else marked("ticked")) as tx:
+    with acting(terminal, Sentence("not ticked") if off else Sentence("ticked")) as tx:
         resolved = finding.resolve(tx, item_id, "checklistItem")
         changed = tasks.check_item(tx, resolved, not off) is not None
         item = tasks.read(tx, resolved, "checklistItem", ChecklistItem)
-    state = marked("ticked") if item.is_checked else marked("not ticked")
+    state = Sentence("ticked") if item.is_checked else Sentence("not ticked")
     answer = ChangedItem(
         item.id, item.title, item.task_id, item.checklist_id, item.is_checked, item.is_archived, changed
     )

@@ -20,7 +20,7 @@ from lottisync.cli.options import asked, default_path, everywhere, speak_to
 from lottisync.cli.output import answer_line, drop, writing
 from lottisync.daemon.home import TaskHome
 from lottisync.language import say, several
-from lottisync.problem import Problem, Usage
+from lottisync.problem import Marked, Problem, Usage
 from lottisync.shown import lines, one_line
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Terminal:
 
         self.console.print(Text.assemble(*map(_literal, parts)))
 
-    def fact(self, label: str, text: object, style: str | None = None) -> None:
+    def fact(self, label: str | Marked, text: object, style: str | None = None) -> None:
         """A line of a page with a label before it, which is a message."""
         self.line(f"{say(label):7} {text}", style)
 
@@ -131,11 +131,13 @@ class Terminal:
             with writing():
                 self.console.print(text)
 
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
+    def table(
+        self, headings: Sequence[str | Marked], rows: Iterable[Sequence[Any]], *, title: str | None = None
+    ) -> None:
         """A table; a heading is a message, or empty. Where all are empty, there is no line of them. Cells are text,
         taken literally, or a `Cell`. In a pipe, and for very many rows, the columns are only aligned:
         drawing ten thousand rows takes seconds. Where the rows do not fit, each takes lines of its own."""
-        columns = [say(each) if each else "" for each in columns]
+        columns = [say(each) if each else "" for each in headings]
         listed = list(rows)
         plain = not drawn() or len(listed) > DRAWN_ROWS
         if plain and self.width() >= NARROW:

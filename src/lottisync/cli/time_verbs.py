@@ -22,7 +22,7 @@ from lottisync.device import clock
 from lottisync.journal import finding, task_values, tasks, time_entry
 from lottisync.journal.time_entry import DEFAULT_TEXT, ENTRY, Span
 from lottisync.journal.types import Entry, Task
-from lottisync.language import marked, say
+from lottisync.language import say
 from lottisync.problem import Problem, Sentence, Usage
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis
@@ -90,7 +90,7 @@ def start_timer(terminal: Terminal, named: str, text: str, at: str | None) -> No
         stopped.extend(time_entry.start(tx, clock.new_id(tx.now), task_id, checked, began))
         return True
 
-    change_tasks(terminal, (named,), verb, marked("timer started"))
+    change_tasks(terminal, (named,), verb, Sentence("timer started"))
     for each in stopped:
         terminal.line(f"{quoted(each.text)}  {short(each.id)}  {say('stopped')}", "green")
 
@@ -109,13 +109,13 @@ def stop_timers(terminal: Terminal, named: tuple[str, ...], at: str | None) -> N
     now = clock.now()
     with judging_the_call():
         ended = _past(at, now) if at is not None else iso(now)
-    with acting(terminal, marked("stopped"), now=now) as tx:
+    with acting(terminal, Sentence("stopped"), now=now) as tx:
         runs = list(time_entry.running(tx))
         chosen = [ident for name in named for ident in _timers(tx, name, runs)] or [each.id for each in runs]
         answers = [
             _answer(tx, ident, changed=time_entry.stop(tx, ident, ended) is not None) for ident in dict.fromkeys(chosen)
         ]
-    _emit(terminal, answers, marked("stopped"), nothing=say("No timer runs."))
+    _emit(terminal, answers, Sentence("stopped"), nothing=say("No timer runs."))
 
 
 @spent_time.command("edit")
@@ -137,12 +137,12 @@ def edit_time(terminal: Terminal, named: str, text: str | None, begin: str | Non
         text = task_values.checked_text(text) if text is not None else None
         began = _instant(begin, now) if begin is not None else None
         ended = _instant(end, now) if end is not None else None
-    with acting(terminal, marked("changed"), now=now) as tx:
+    with acting(terminal, Sentence("changed"), now=now) as tx:
         ident = finding.resolve(tx, named, ENTRY)
         held = time_entry.read(tx, ident)
         span = time_entry.checked_span(began or held.at, ended or held.end) if began or ended else None
         answers = [_answer(tx, ident, changed=time_entry.edit(tx, ident, text=text, span=span) is not None)]
-    _emit(terminal, answers, marked("changed"))
+    _emit(terminal, answers, Sentence("changed"))
 
 
 @spent_time.command("remove")
@@ -154,12 +154,12 @@ def remove_time(terminal: Terminal, named: tuple[str, ...]) -> None:
     \b
     lottisync task time remove 4f0c
     """
-    with acting(terminal, marked("removed")) as tx:
+    with acting(terminal, Sentence("removed")) as tx:
         chosen = dict.fromkeys(finding.resolve(tx, name, ENTRY) for name in named)
         answers = [_answer(tx, ident, changed=True) for ident in chosen]
         for ident in chosen:
             time_entry.remove(tx, ident)
-    _emit(terminal, answers, marked("removed"))
+    _emit(terminal, answers, Sentence("removed"))
 
 
 @spent_time.command("list")

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from lottisync.cli.dates import MORNING, day, moment, today
+from lottisync.cli.dates import MORNING, REMINDERS, day, moment, today
 from lottisync.cli.task_change import spent
 from lottisync.cli.terminal import judging_the_call
 from lottisync.device import clock
@@ -54,7 +54,7 @@ _CHECKED: Mapping[tuple[str, str], Read] = {
     ("entry", "text"): _of_text(task_values.checked_text),
     ("task", "priority"): _of_text(task_values.checked_priority),
     ("task", "due"): _or_none(_of_text(lambda text: day(text, clock.now()))),
-    ("task", "remindAt"): _or_none(_of_text(lambda text: moment(text, clock.now(), at=MORNING))),
+    ("task", "remindAt"): _or_none(_of_text(lambda text: moment(text, clock.now(), at=MORNING, like=REMINDERS))),
     ("task", "estimate"): _or_none(_of_text(spent)),
     ("task", "repeat"): _or_none(_rule),
     ("task", "categoryId"): _or_none(lambda tx, ident, text: label_names.find_or_make(tx, "category", text)),

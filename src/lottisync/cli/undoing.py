@@ -14,11 +14,11 @@ from lottisync.device import acts, clock, reversal
 from lottisync.device.acts import Act
 from lottisync.entities.registers import Stamp
 from lottisync.language import marked, say, several, translated
-from lottisync.problem import Usage
+from lottisync.problem import Marked, Usage
 from lottisync.review.precedence import is_persons
 from lottisync.store.instant import iso
 
-ORIGINS: dict[Literal["here", "terminal", "browser"], str] = {
+ORIGINS: dict[Literal["here", "terminal", "browser"], Marked] = {
     "here": marked("here"),
     "terminal": marked("another terminal"),
     "browser": marked("a browser"),

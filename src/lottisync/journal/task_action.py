@@ -20,10 +20,11 @@ from lottisync.entities.entity import Entity, is_deleted
 from lottisync.entities.view import view
 from lottisync.journal import words
 from lottisync.journal.arguments import MAX_SUMMARY, Call
+from lottisync.journal.permission import allows
 from lottisync.journal.redundancy import same
 from lottisync.journal.types import STATUS, TICK, Task
 from lottisync.language import OURS, Catalogue
-from lottisync.problem import Sentence
+from lottisync.problem import Marked, Sentence
 from lottisync.review.action import Cited, EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
 from lottisync.review.policy import Policy
@@ -44,12 +45,6 @@ class Topic(StrEnum):
 
 
 NOT_ALLOWED = Sentence("the agent is not allowed in its category")
-
-
-def allows(policy: Policy, task: Entity) -> bool:
-    """True if an agent with this policy may change a task. A task in no category is open to every agent."""
-    category = task.value("categoryId")
-    return category is None or (isinstance(category, str) and category in policy.categories)
 
 
 def missing(entity: Entity | None, type_name: str) -> Sentence | None:
@@ -135,6 +130,10 @@ class TaskAction(Proposed):
         task = reader.entity(task_id)
         return TargetView(task, task)
 
+    def planned(self, target_view: TargetView) -> TargetView:
+        # The new task will have the same category, so the category of this task is checked in its place.
+        return target_view._replace(other=target_view.task)
+
     def obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
         task = missing(target_view.task, TASK)
         if task is not None:
@@ -188,7 +187,7 @@ class TaskAction(Proposed):
     def name(self, target_view: TargetView) -> str | None:
         return None
 
-    def mentioned(self, name: str | None, unnamed: str, ident: str, language: str) -> str:
+    def mentioned(self, name: str | None, unnamed: Marked, ident: str, language: str) -> str:
         """What a summary is about: its name in the marks of the language, or `unnamed` with the beginning of its id."""
         if name:
             return OURS.say(words.QUOTED, language, name=name)

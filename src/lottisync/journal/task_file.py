@@ -21,7 +21,7 @@ from lottisync.entities.version import ENTITY_ID
 from lottisync.journal import names, repetition, task_values, tasks, time_entry
 from lottisync.journal.types import Task
 from lottisync.language import marked
-from lottisync.problem import Problem, Sentence
+from lottisync.problem import Marked, Problem, Sentence
 from lottisync.shown import quoted
 from lottisync.store.instant import iso, millis
 from lottisync.store.transaction import Transaction
@@ -217,7 +217,7 @@ def _check_values(task: TaskRecord) -> None:
         task_values.checked_text(note.text)
 
 
-def _unique(keys: list[str], what: str, where: str) -> None:
+def _unique(keys: list[str], what: Marked, where: str) -> None:
     doubled = sorted({key for key in keys if keys.count(key) > 1}) if len(set(keys)) < len(keys) else []
     if doubled:
         raise Problem(

@@ -69,7 +69,7 @@ RELATIONS = {
 
 def field(path: str) -> str:
     """A register as people call it."""
-    return say(FIELDS.get(path) or SPAN.get(path, path))
+    return say({**FIELDS, **SPAN}.get(path, path))
 
 
 def value(path: str, held: Any) -> str:

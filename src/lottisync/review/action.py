@@ -6,7 +6,7 @@ of a model to the write in the journal. The engine knows no tool. It keeps propo
 The action knows what a proposal means:
 
     identity            tool, arguments, target, values
-    present state       read_target, obstacle, current, redundant, objection
+    present state       read_target, planned, obstacle, current, redundant, objection
     display             name, summary, changes
     effect              writes, carry_out, on_rejection
 
@@ -40,8 +40,8 @@ class Grade(StrEnum):
 
 class TargetView(NamedTuple):
     """A proposal's task and target as the journal holds them at one moment. `beside` are the neighbours of something
-    that is created, `other` is the entity to link with, `grade` the grade of the cited evidence, `unfit` the reason
-    why a cited entry is not evidence at all."""
+    that is created, `other` is a second entity that it is about, `grade` the grade of the cited evidence, `unfit` the
+    reason why a cited entry is not evidence at all."""
 
     task: Entity | None = None
     target: Entity | None = None
@@ -88,7 +88,10 @@ class Unreadable(NamedTuple):
 
 class Action(Protocol):
     """One change that an agent may propose. See the module's docstring for the parts. It is one port: the engine knows
-    nothing else of an action, so every question that it may ask of one is here."""
+    nothing else of an action, so every question that it may ask of one is here.
+
+    A `policy` carries the agent as it is stored. What the person allows it beyond the engine's own rules, the action
+    reads there."""
 
     tool: ClassVar[str]
     companions: ClassVar[Mapping[str, tuple[str, ...]]]
@@ -142,6 +145,9 @@ class Action(Protocol):
         """True if that entity is its target."""
 
     def read_target(self, reader: Reader, task_id: str) -> TargetView: ...
+
+    def planned(self, target_view: TargetView) -> TargetView:
+        """The view if what it `needs` does not exist yet, and waits for the person, too: what stands in for it."""
 
     def obstacle(self, target_view: TargetView, task_id: str, policy: Policy) -> str | None:
         """Why the target cannot be changed at all, or not by this agent."""

@@ -8,7 +8,7 @@ A proposal that would waste the person's time is not queued. The model gets the 
 correct itself:
 
     invalid, or about an entity that this store does not hold     the context came from here, so the id was invented
-    a tick that the user set, without a reason                    the guard; a new title passes
+    what its action objects to                                    only the rest of it passes
     what its action finds pointless: too unsure, or too many      a person can weigh a few
     a value that is set already                                   there is nothing to decide
     a field that was written after the context was read           the model saw an old value
@@ -216,8 +216,7 @@ class Builder:
         heading, withheld = "", None
         if target_view is not None:
             if planned is not None:
-                # The new task will have the same category, so the category of this task is checked in its place.
-                target_view = target_view._replace(other=target_view.task)
+                target_view = action.planned(target_view)
             hindrance = action.hindrance(target_view, self._task_id, policy, [draft.action for draft in self._drafts])
             if hindrance is not None:
                 return Considered(REFUSED, hindrance)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from lottisync.language import marked
+from lottisync.problem import Sentence
 from lottisync.review import effect, effect_write, saga, undo
 from lottisync.review.action import Unreadable
 from lottisync.review.decision import decision_on
@@ -28,7 +28,7 @@ from lottisync.store import chain
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
-BUILDS = marked("it builds on another item of its set: confirm that first")
+BUILDS = Sentence("it builds on another item of its set: confirm that first")
 
 
 class Begun(NamedTuple):

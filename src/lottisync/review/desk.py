@@ -9,7 +9,6 @@ Like `verdict`, this is for a person's side only.
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from lottisync.language import marked
 from lottisync.problem import Problem, Sentence
 from lottisync.review import record
 from lottisync.review.action import Actions
@@ -24,12 +23,12 @@ from lottisync.store.store import Store
 from lottisync.store.transaction import Transaction
 
 DECIDED = {
-    "confirmed": marked("it was confirmed already"),
-    "rejected": marked("it was rejected already"),
-    "retracted": marked("the agent has taken it back already"),
-    "undone": marked("it was undone already"),
-    "superseded": marked("the agent has put another proposal in its place"),
-    "contested": marked("devices decided differently on it: keep it or undo it"),
+    "confirmed": Sentence("it was confirmed already"),
+    "rejected": Sentence("it was rejected already"),
+    "retracted": Sentence("the agent has taken it back already"),
+    "undone": Sentence("it was undone already"),
+    "superseded": Sentence("the agent has put another proposal in its place"),
+    "contested": Sentence("devices decided differently on it: keep it or undo it"),
 }
 """Shown status -> the answer to a verdict on an item that is already decided."""
 

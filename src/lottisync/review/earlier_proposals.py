@@ -3,8 +3,8 @@
 The person is not asked the same again while nothing has changed. The rule compares dots. A rejection records the
 knowledge of the journal, so a field has not changed if that knowledge covers all its writes. A rejected creation has no
 field. It may be proposed again after the person has written something on that task that the rejection did not know. The
-effect of another proposal does not count: its receipt distinguishes it from what a person typed. A changed tick may
-also be proposed again with evidence that the user wrote after the rejection.
+effect of another proposal does not count: its receipt distinguishes it from what a person typed. What cites
+evidence that the user wrote after the rejection may be proposed again, too.
 """
 
 from collections.abc import Set as AbstractSet
@@ -142,4 +142,4 @@ def _no_by_hand(made: Entity, action: Action) -> tuple[str, tuple[int, int]] | N
 
 
 def _age(stamp: Stamp) -> tuple[int, int]:
-    return stamp.millis, stamp.ticks
+    return stamp.hlc

@@ -2,14 +2,14 @@
 
 A proposal was made against a *base*: for every register that it would write, its value and all its dots at
 that time, and `deletedAt` of its target and its task. Only these registers decide whether it is stale. The
-clock of the whole entity would not do: if somebody ticks another item, or a second proposal is confirmed,
+clock of the whole entity would not do: if somebody changes another field, or a second proposal is confirmed,
 every neighbour would look stale.
 
 A register that holds the proposed value already is not written again. A register that was written since the proposal is
 not overwritten: the person is shown the change. Only registers that have not changed are written.
 
-A register's *companions* are written together with it: a tick with its author and time, a status with its
-reason. They are part of the base and of the write, and never a reason to write.
+A register's *companions* are written together with it: of a value, who set it, when and
+why. They are part of the base and of the write, and never a reason to write.
 
 The effect leaves a *receipt* in the entity that it changes or creates. This module knows no tool; the action
 says what would be written (`lottisync.review.action`).

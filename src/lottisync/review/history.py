@@ -95,7 +95,7 @@ def _line(actions: Actions, item: ChangeItem, head: ChangeDecision) -> str:
 
 
 def _call(actions: Actions, tool: str, args: Mapping[str, Any]) -> str:
-    """`update_task_estimate(120 min)`, `update_checklist_item(id: "abc", isChecked: true)`."""
+    """`TOOL(120 min)` if there is one argument; of several each has its name: `TOOL(id: "abc", done: true)`."""
     shown = effective(args)
     if len(shown) == 1:
         [value] = shown.values()

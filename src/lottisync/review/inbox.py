@@ -16,8 +16,8 @@ from lottisync.review.action import Actions, Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import effect_of
 from lottisync.review.item_view import ItemView, Lens, item_view, lens_of, task_title
-from lottisync.review.ledger import Ledger, Placed, agent_name, one_set
-from lottisync.review.policy import Sovereignty
+from lottisync.review.ledger import Ledger, Placed, one_set
+from lottisync.review.policy import Sovereignty, agent_name
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import set_of
 from lottisync.store.instant import InstantText, iso

@@ -26,8 +26,8 @@ from lottisync.review import effect
 from lottisync.review.action import Action, Actions, Cited, FieldChange, TargetView, Unreadable
 from lottisync.review.effect import EffectPlan, StaleField
 from lottisync.review.item_names import short
-from lottisync.review.ledger import Ledger, Placed, agent_name
-from lottisync.review.policy import Policy, Sovereignty, policy_of
+from lottisync.review.ledger import Ledger, Placed
+from lottisync.review.policy import Policy, Sovereignty, agent_name, policy_of
 from lottisync.store.instant import InstantText
 from lottisync.store.reader import Reader
 
@@ -37,9 +37,9 @@ class ItemView(msgspec.Struct, frozen=True, rename="camel"):
     was confirmed, and not the agent; `expired` a pending item that has waited too long; `failure` why it could not be
     confirmed, or why the last attempt failed; `creates` that it makes something new, so that nothing was there before;
     `agent_reason` is the reason that the agent gave, `reason` the one that the person gave; `order_unknown` that what
-    it cites was written beside the user's tick and not after it; `about` is what the thing that would change is called,
-    `name` what the person calls the item by, `shown` the digest of all this. `superseded_by` is the item that took its
-    place, `supersedes` are those in whose place it is: ids."""
+    it cites was written beside what the user set, and not after it; `about` is what the thing that would change is
+    called, `name` what the person calls the item by, `shown` the digest of all this. `superseded_by` is the item that
+    took its place, `supersedes` are those in whose place it is: ids."""
 
     id: str
     tool: str

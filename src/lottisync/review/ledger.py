@@ -17,7 +17,6 @@ from lottisync.problem import Problem, Sentence
 from lottisync.review import proposal
 from lottisync.review.action import Action, Actions, TargetView, Unreadable
 from lottisync.review.change import ChangeDecision, ChangeItem, ChangeSet
-from lottisync.review.policy import proposer_of
 from lottisync.review.projection import ItemState, ItemStatus, SetState, project
 from lottisync.store import damage
 from lottisync.store.damage import Unread
@@ -248,10 +247,6 @@ def one_set(reader: Reader, item_id: str) -> ChangeSet:
 
 def unknown(item_id: str) -> Problem:
     return Problem("unknown-id", "there is no proposal {item_id!r}", hint="review", item_id=item_id[:80])
-
-
-def agent_name(reader: Reader, agent_id: str) -> str:
-    return proposer_of(reader, agent_id).display_name or "agent"
 
 
 def fields(document: ChangeSet | ChangeDecision) -> dict[str, Any]:

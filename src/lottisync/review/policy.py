@@ -2,12 +2,15 @@
 
 The person sets the policy. It is stored with the agent and replicates with it. So the device that builds a
 proposal and the device that confirms it apply the same policy.
+
+The engine reads only how strict it is to be. What else the person allows, the actions read from the agent.
 """
 
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from lottisync.entities.entity import Entity
 from lottisync.entities.version import Damaged
 from lottisync.entities.view import view
 from lottisync.store.reader import Reader
@@ -16,11 +19,10 @@ Sovereignty = Literal["reason", "evidence"]
 
 
 class Proposer(msgspec.Struct, frozen=True, rename="camel"):
-    """The fields of an agent that review reads: its name, and what the person allows it."""
+    """The fields of an agent that review reads."""
 
     id: str
     display_name: str = ""
-    allowed_category_ids: dict[str, bool] = {}
     config: dict[str, Any] = {}
 
     @property
@@ -28,37 +30,31 @@ class Proposer(msgspec.Struct, frozen=True, rename="camel"):
         """`evidence` if an override must cite entries (SOV-11), else `reason`."""
         return "evidence" if self.config.get("sovereignty") == "evidence" else "reason"
 
-    @property
-    def auto_check(self) -> bool:
-        """True if completions may be ticked without a verdict, on items that an agent set last (S0-53)."""
-        return self.config.get("autoCheck") is True
-
-
-def proposer_of(agents: Reader, agent_id: str) -> Proposer:
-    """The agent `agent_id`. If it is unknown here, or damaged, it has no name, and nothing is allowed."""
-    try:
-        entity = agents.entity(agent_id)
-    except Damaged:
-        return Proposer(agent_id)
-    return view(entity, Proposer) if entity is not None and entity.type == "agent" else Proposer(agent_id)
-
 
 class Policy(NamedTuple):
-    """`categories` are those in which the agent may act. `sovereignty` says what an override of the user needs.
-    `auto_check`: completions are ticked at once if an agent set the item last."""
+    """`sovereignty` says what an override of the user needs. `agent` is the agent as it is stored: an action reads from
+    it what else the person allows (`lottisync.review.action`). None: an agent that is unknown here, or damaged. It is
+    allowed nothing that a person has to allow."""
 
-    categories: frozenset[str] = frozenset()
     sovereignty: Sovereignty = "reason"
-    auto_check: bool = False
+    agent: Entity | None = None
 
 
 def policy_of(agents: Reader, agent_id: str, sovereignty: Sovereignty = "reason") -> Policy:
-    """The policy of an agent. `sovereignty` is the least that this device requires. An agent that is unknown here is
-    allowed nothing."""
-    agent = proposer_of(agents, agent_id)
-    strict = sovereignty == "evidence" or agent.sovereignty == "evidence"
-    return Policy(
-        frozenset(category for category, allowed in agent.allowed_category_ids.items() if allowed),
-        "evidence" if strict else "reason",
-        agent.auto_check,
-    )
+    """The policy of an agent. `sovereignty` is the least that this device requires."""
+    agent = _agent(agents, agent_id)
+    strict = sovereignty == "evidence" or (agent is not None and view(agent, Proposer).sovereignty == "evidence")
+    return Policy("evidence" if strict else "reason", agent)
+
+
+def agent_name(agents: Reader, agent_id: str) -> str:
+    agent = _agent(agents, agent_id)
+    return (view(agent, Proposer).display_name if agent is not None else "") or "agent"
+
+
+def _agent(agents: Reader, agent_id: str) -> Entity | None:
+    try:
+        entity = agents.entity(agent_id)
+    except Damaged:
+        return None
+    return entity if entity is not None and entity.type == "agent" else None

@@ -13,7 +13,8 @@ from lottisync.review import effect
 from lottisync.review.action import Actions, TargetView, Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.item_names import short
-from lottisync.review.ledger import Ledger, agent_name
+from lottisync.review.ledger import Ledger
+from lottisync.review.policy import agent_name
 from lottisync.store.store import Store
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from lottisync.causality.vector_clock import Dot
 from lottisync.entities import canonical
 from lottisync.entities.entity import DELETED_AT, Entity, is_deleted
-from lottisync.language import marked
+from lottisync.problem import Sentence
 from lottisync.review.change import ChangeItem, SeenField
 from lottisync.review.effect import Effect, StaleField, receipt_path, stale_field
 from lottisync.review.precedence import AGENT
@@ -28,8 +28,8 @@ from lottisync.review.proposal import undo_operation
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
-CHANGED = marked("it was changed since it was confirmed")
-MADE_CHANGED = marked("what was made with it was changed since")
+CHANGED = Sentence("it was changed since it was confirmed")
+MADE_CHANGED = Sentence("what was made with it was changed since")
 
 
 class Restoration(NamedTuple):

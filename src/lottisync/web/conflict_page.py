@@ -82,7 +82,7 @@ def settle(request: Request) -> Response:
         ) as tx:
             there = [one for one in _of_entity(tx, ident) if one.path == path]
             if not there or _seen(there[0]) != form.one("seen"):
-                return _shown(request, said=NOTHING_DONE, status=409)
+                return _shown(request, said=say(NOTHING_DONE), status=409)
             if number == BOTH and not site.home.knows(store):
                 raise Problem("bad-value", "{path} cannot be written here: keep one of its values", path=path)
             if number == BOTH:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from lottisync.device import invitations, roster_verbs
 from lottisync.language import marked, number, say
 from lottisync.net.address import Address, BadAddress, parse
-from lottisync.problem import Problem, Usage
+from lottisync.problem import Marked, Problem, Usage
 from lottisync.store.instant import iso, there
 from lottisync.web.admission import admission_address
 from lottisync.web.frame import NOTHING_DONE, back_to, form_of, page, problem_text, site_of
@@ -30,7 +30,7 @@ STORES = {"journal": marked("tasks"), "agent": marked("agents"), "space": marked
 class Mark(NamedTuple):
     """How far a device is with one store: `x` on the line, the right end is in step."""
 
-    store: str
+    store: Marked
     lacks: int
     x: int
     y: int

@@ -139,12 +139,12 @@ def decide(request: Request) -> Response:
     try:
         item = site.inbox().item(ident, site.now())
         if not digest or item.shown != digest:
-            return _again(request, NOTHING_DONE)
+            return _again(request, say(NOTHING_DONE))
         outcome = _verdict(site.verdicts(origin_of(request)), form, item, site.now())
     except Problem as problem:
         return _again(request, problem_text(problem), 400)
     if outcome.result in NOT_DONE:
-        return _again(request, NOTHING_DONE if outcome.view is not None else _why_not(site, outcome))
+        return _again(request, say(NOTHING_DONE) if outcome.view is not None else _why_not(site, outcome))
     return back_to(page_of(form), rows.row_of(item).ident, since=since_of(request), done=ident, **_kept(form))
 
 
@@ -218,7 +218,7 @@ def page_of(form: Form) -> str:
 
 def _why_not(site: Site, outcome: Outcome) -> str:
     message = trouble_text(site, outcome.message) if outcome.message else ""
-    return words.sentence(say("Could not be done: {reason}", reason=message)) if message else NOTHING_DONE
+    return words.sentence(say("Could not be done: {reason}", reason=message)) if message else say(NOTHING_DONE)
 
 
 def _said_of(request: Request) -> str:

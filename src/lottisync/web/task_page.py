@@ -22,7 +22,7 @@ from lottisync.journal.task_list import Wanted
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import INVERSES, RELATIONS, ChecklistItem
 from lottisync.language import marked, say, spoken
-from lottisync.problem import Problem
+from lottisync.problem import Problem, Sentence
 from lottisync.review.precedence import is_persons
 from lottisync.review.proposal_record import proposal_records
 from lottisync.store import lookups, overwritten
@@ -59,7 +59,7 @@ def add(request: Request) -> Response:
     now = site.now()
     task_id = site.new_id(now)
     try:
-        with acts.acting(site.journal, now, origin_of(request), marked("added")) as tx:
+        with acts.acting(site.journal, now, origin_of(request), Sentence("added")) as tx:
             tasks.add_task(tx, task_id, form.one("title"))
     except Problem as problem:
         return _listed(request, said=problem_text(problem), status=400)

@@ -11,17 +11,18 @@ from lottisync.entities.entity import is_deleted
 from lottisync.entities.schema import link_id
 from lottisync.entities.view import view
 from lottisync.journal.arguments import EntityIdText, rule
-from lottisync.journal.task_action import NOT_ALLOWED, TASK, TaskAction, Topic, allows, missing
+from lottisync.journal.permission import allows
+from lottisync.journal.task_action import NOT_ALLOWED, TASK, TaskAction, Topic, missing
 from lottisync.journal.types import ENTRY_LINK, INVERSES, RELATIONS, Task, link_ends
 from lottisync.language import marked
-from lottisync.problem import Problem, Sentence
+from lottisync.problem import Marked, Problem, Sentence
 from lottisync.review.action import EffectWrite, FieldChange, TargetView
 from lottisync.review.effect import receipt
 from lottisync.review.policy import Policy
 from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
-SENTENCES: Mapping[str, str] = {
+SENTENCES: Mapping[str, Marked] = {
     "relates_to": marked("Link: this task relates to {name}"),
     "blocks": marked("Link: this task blocks {name}"),
     "is_blocked_by": marked("Link: this task is blocked by {name}"),

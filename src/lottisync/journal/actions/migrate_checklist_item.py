@@ -9,7 +9,8 @@ from pydantic import Field
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.arguments import Arguments, EntityIdText, TitleText
-from lottisync.journal.task_action import ITEM, NOT_ALLOWED, TASK, OwnedAction, TaskAction, allows, missing
+from lottisync.journal.permission import allows
+from lottisync.journal.task_action import ITEM, NOT_ALLOWED, TASK, OwnedAction, TaskAction, missing
 from lottisync.journal.types import POSITION, ChecklistItem, Task
 from lottisync.language import marked
 from lottisync.problem import Sentence

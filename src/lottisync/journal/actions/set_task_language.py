@@ -13,7 +13,7 @@ from lottisync.entities.entity import is_deleted
 from lottisync.entities.view import view
 from lottisync.journal import tasks
 from lottisync.journal.arguments import ImmediateCall, rule
-from lottisync.journal.task_action import allows
+from lottisync.journal.permission import allows
 from lottisync.journal.task_values import checked_language
 from lottisync.journal.types import Task
 from lottisync.review.policy import Policy

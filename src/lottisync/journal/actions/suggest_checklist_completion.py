@@ -8,6 +8,7 @@ from pydantic import Field
 
 from lottisync.journal.actions.update_checklist_item import Completion, UpdateChecklistItem, at_once
 from lottisync.journal.arguments import MAX_BATCH
+from lottisync.journal.permission import may_check
 from lottisync.journal.task_action import ActionBatch, TaskAction
 from lottisync.review.policy import Policy
 from lottisync.store.transaction import Transaction
@@ -27,7 +28,7 @@ class SuggestChecklistCompletion(ActionBatch):
         return [UpdateChecklistItem.of(item) for item in self.items]
 
     def may_act(self, policy: Policy) -> bool:
-        return policy.auto_check
+        return may_check(policy)
 
     def at_once(self, tx: Transaction, part: object, task_id: str, agent_id: str, policy: Policy) -> str | None:
         assert isinstance(part, UpdateChecklistItem)
