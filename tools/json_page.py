@@ -47,8 +47,10 @@ def generated(examples: Examples) -> str:
     for name, kind in sorted(structs().items()):
         parts.append(f"\n### {name}\n\n{' '.join((kind.__doc__ or '').split())}\n\n| member | |\n|---|---|\n")
         parts += [f"| `{field.encode_name}` | {written(field.type)} |\n" for field in fields(kind)]
-    parts.append("\n## The codes of errors\n\nAll of them, also those of faults, each with a sentence that it comes with.\n")
-    parts.append("\n| code | |\n|---|---|\n")
+    parts.append(
+        "\n## The codes of errors\n\nAll of them, also those of faults, each with a sentence that it comes with"
+    )
+    parts.append(".\n\n| code | |\n|---|---|\n")
     parts += [f"| `{code}` | {_sentence(several)} |\n" for code, several in codes().items()]
     return "".join(parts)
 
