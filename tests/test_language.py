@@ -1,6 +1,8 @@
 """One catalogue for every sentence that a person reads (docs/specs/11-command-line.md, section 8)."""
 
+import ast
 import re
+from itertools import pairwise
 from string import Formatter
 from typing import Any, get_type_hints
 
@@ -17,6 +19,7 @@ from lottisync.language import (
     OURS,
     PLURALS,
     chosen,
+    headed,
     language_name,
     marked,
     number,
@@ -136,6 +139,45 @@ def test_cli_441_the_catalogue_is_read_as_babel_reads_it(held: dict[str, Catalog
     ours = parsed(catalogue.file_of(name).read_text(encoding="utf-8"))
     theirs = {text: forms(one) for one in messages(held[name]) if any(forms(one)) for text in english(one)}
     assert ours == theirs
+
+
+def test_french_has_a_space_before_its_colons(held: dict[str, Catalog]) -> None:
+    """And before `;`, `!` and `?`: a plain one, as in all of it."""
+    close = [
+        text
+        for message in messages(held["fr"])
+        for text in forms(message)
+        if re.search(r"[^\s:;!?][:;!?](?=\s|$)", re.sub(r"\{\w+![rs]\}", "{}", text))
+    ]
+    assert close == []
+
+
+APART_FROM_PEOPLE = {"task_form.py", "relays.py", "gate.py"}
+"""Who writes a form for an editor, a line of a configuration, and a header: there the colon is a sign of a format."""
+
+
+def test_a_colon_between_two_texts_is_the_catalogues() -> None:
+    """`New task: Buy milk` is `Nouvelle tâche : Buy milk`; `headed` says so, and an f-string does not."""
+    strays = [
+        f"{file.name}:{node.lineno}"
+        for package in ("cli", "web")
+        for file in (catalogue.SOURCE / package).rglob("*.py")
+        if file.name not in APART_FROM_PEOPLE
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.JoinedStr)
+        for before, after in pairwise(node.values)
+        if isinstance(before, ast.FormattedValue) and isinstance(after, ast.Constant)
+        if re.match("[:;!?] ", str(after.value))
+    ]
+    assert strays == []
+    with speaking("fr"):
+        assert headed(say("New task"), "Lait") == "Nouvelle tâche : Lait"
+
+
+@pytest.mark.parametrize("other", ["démon", "associ", "stockages"])
+def test_a_thing_has_one_word_in_french(held: dict[str, Catalog], other: str) -> None:
+    """A store is `magasin`, a daemon `daemon`, and to pair `appairer`."""
+    assert [text for message in messages(held["fr"]) for text in forms(message) if other in text.lower()] == []
 
 
 @pytest.mark.parametrize("name", TRANSLATED)

@@ -222,6 +222,11 @@ def listed(texts: "list[str]") -> str:
     return say("{texts} and {last}", texts=", ".join(texts[:-1]), last=texts[-1])
 
 
+def headed(heading: str, text: object = "") -> str:
+    """`heading: text`, with the colon as the reader's language writes it."""
+    return say("{heading}: {text}", heading=heading, text=text)
+
+
 MONTHS = (
     *(marked("January"), marked("February"), marked("March"), marked("April"), marked("May"), marked("June")),
     *(marked("July"), marked("August"), marked("September"), marked("October"), marked("November"), marked("December")),

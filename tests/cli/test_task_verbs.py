@@ -124,11 +124,11 @@ def test_jour_20_a_deleted_task_comes_back_with_all_it_has(home: Path) -> None:
 def test_cli_1014_what_was_looked_for_is_said_in_the_readers_language(home: Path) -> None:
     """CLI-1014: the word for it was English in every language."""
     for call, said in (
-        (("show", "pie"), "zu 'pie' (Aufgabe)"),
-        (("undelete", "pie"), "zu 'pie' (Aufgabe, gelöscht)"),
-        (("item", "check", "pie"), "zu 'pie' (Punkt einer Checkliste)"),
-        (("time", "remove", "pie"), "zu 'pie' (Notiz oder Zeiteintrag)"),
-        (("label", "remove", "bread", "pie"), "zu 'pie' (Label)"),
+        (("show", "pie"), "zu 'pie' (gesucht: Aufgabe)"),
+        (("undelete", "pie"), "zu 'pie' (gesucht: Aufgabe, gelöscht)"),
+        (("item", "check", "pie"), "zu 'pie' (gesucht: Punkt einer Checkliste)"),
+        (("time", "remove", "pie"), "zu 'pie' (gesucht: Notiz oder Zeiteintrag)"),
+        (("label", "remove", "bread", "pie"), "zu 'pie' (gesucht: Label)"),
     ):
         assert said in task(home, *call, "--language", "de").err
 

@@ -10,6 +10,7 @@ from lottisync.review.action import FieldChange
 from lottisync.review.change import ChangeSet
 from lottisync.review.inbox import Inbox
 from lottisync.review.ledger import change_set
+from lottisync.review.proposal_record import proposal_records
 
 
 def named(device: Reviewer, name: str = "Laura") -> None:
@@ -39,6 +40,22 @@ def test_s1_34_a_set_names_its_agent_its_task_and_how_much_waits(laptop: Reviewe
         ('Rename "Flour" to "Rye"', [FieldChange("title", "Flour", "Rye")]),
         ('Add: "Salt"', [FieldChange("checklistItem", None, "Salt")]),
     ]
+
+
+def test_an_agent_that_is_unknown_here_is_called_one_in_the_readers_language(laptop: Reviewer) -> None:
+    laptop.add_task()
+    laptop.propose("update_task_estimate", {"minutes": 60})
+    inbox = Inbox(laptop.journal, laptop.agents, ACTIONS, language="es")
+    [shown] = inbox.open_sets(laptop.now)
+    assert (shown.agent_name, shown.items[0].agent_name, inbox.names([LAURA])) == (
+        "agente",
+        "agente",
+        {LAURA: "agente"},
+    )
+    [record] = proposal_records(laptop.journal, laptop.agents, ACTIONS, laptop.now, language="ro")
+    assert record.agent_name == "agent"
+    named(laptop, "Agente")
+    assert inbox.names([LAURA]) == {LAURA: "Agente"}
 
 
 def test_s1_42_before_is_what_is_there_now(laptop: Reviewer) -> None:

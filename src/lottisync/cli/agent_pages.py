@@ -29,7 +29,7 @@ from lottisync.daemon.agent_page import agent_page, cost
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
 from lottisync.journal import finding, words
-from lottisync.language import marked, number, say, several, translated
+from lottisync.language import headed, marked, number, say, several, translated
 from lottisync.problem import Problem, Sentence, counted
 from lottisync.shown import quoted
 from lottisync.store import lookups
@@ -292,7 +292,7 @@ ENDS = {
 def _ended(run: RunAnswer) -> str:
     """How a wake ended, and why if it ended badly."""
     said = say(ENDS.get(run.status, run.status))
-    return f"{said}: {translated(run.failure)}" if run.failure else said
+    return headed(said, translated(run.failure)) if run.failure else said
 
 
 def _heading(page: AgentAnswer) -> str:
@@ -336,7 +336,7 @@ def _show_run(
             if each.text or each.changed_entities:  # a turn that only calls tools says nothing itself
                 _show_message(terminal, each)
         if meant[0].error_message:
-            terminal.text(translated(meant[0].error_message), f"{say(ENDS.get(meant[0].status, meant[0].status))}: ")
+            terminal.text(translated(meant[0].error_message), headed(say(ENDS.get(meant[0].status, meant[0].status))))
 
     terminal.emit(ConversationAnswer(said), shown)
 

@@ -2,7 +2,7 @@
 
 from lottisync.answers.agents import AttentionWanted
 from lottisync.cli.terminal import Terminal, short
-from lottisync.language import say
+from lottisync.language import headed, say
 from lottisync.shown import quoted
 
 
@@ -15,4 +15,4 @@ def show_attention(terminal: Terminal, wanted: list[AttentionWanted]) -> None:
             task_title=quoted(one.task_title),
             minutes=one.minutes,
         )
-        terminal.line(f"{asks}: {one.reason}  (lottisync agent attended {short(one.task_id)})", "yellow")
+        terminal.line(f"{headed(asks, one.reason)}  (lottisync agent attended {short(one.task_id)})", "yellow")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from lottisync.language import headed
 from lottisync.shown import one_line
 
 
@@ -54,7 +55,7 @@ def blocks(headings: Sequence[str], rows: Sequence[Sequence[Any]], room: int) ->
             yield from fold([Cell(first, first.style or "bold")], room)
         line: list[str] = []
         for heading, cell in cells[1:]:
-            said = Cell(f"{heading}: {cell}" if heading else cell, cell.style)
+            said = Cell(headed(heading, cell) if heading else cell, cell.style)
             if line and sum(map(cell_len, line)) + 2 + cell_len(said) > room:
                 yield line
                 line = []

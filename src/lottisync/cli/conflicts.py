@@ -17,7 +17,7 @@ from lottisync.daemon.overview import device_names
 from lottisync.entities.entity import Entity
 from lottisync.entities.path import split
 from lottisync.journal import words
-from lottisync.language import say
+from lottisync.language import headed, say
 from lottisync.problem import Problem, Sentence
 from lottisync.store import conflict as conflicts_of
 from lottisync.store.conflict import Conflict
@@ -188,7 +188,7 @@ def show_of_task(terminal: Terminal, found: list[ConflictAnswer]) -> None:
     said = field_words.of_store(terminal.home, terminal.home.journal)
     for one in found:
         values = "  |  ".join(f"{number} {_said(said, one, each)}" for number, each in enumerate(one.values, 1))
-        terminal.line(f"! {one.title}: {said.heading(one.path)}: {values}", "bold yellow")
+        terminal.line(f"! {headed(one.title, headed(said.heading(one.path), values))}", "bold yellow")
         terminal.line(f"  lottisync conflicts keep {short(one.id)} {one.path} N", "dim")
 
 

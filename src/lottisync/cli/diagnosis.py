@@ -15,7 +15,7 @@ from lottisync.daemon.home import TaskHome
 from lottisync.daemon.status import DaemonStatus, last_seen, read_status
 from lottisync.device import clock
 from lottisync.device.home import KEY_FILE
-from lottisync.language import number, say, several, translated
+from lottisync.language import headed, number, say, several, translated
 from lottisync.net.interfaces import Interface, interfaces
 from lottisync.net.listener import DEFAULT_PORT, is_free
 from lottisync.net.multicast import is_heard
@@ -219,7 +219,7 @@ def devices(home: TaskHome, running: DaemonStatus | None, now: int) -> list[Find
             found += _refused(state, now)
         elif state.away is not None and state.away.reason == "version":
             why = translated(state.failure or Sentence("it speaks another version"))
-            text = f"{member.name}: {why}"
+            text = headed(member.name, why)
             found.append(Finding(part, "fault", text, say("Install the newer lottisync on the older device")))
         elif state.away is not None and state.away.reason == "no-address":
             advice = say("Run: lottisync devices address {name} HOST:PORT", name=member.name)
@@ -286,7 +286,7 @@ def endpoints(home: TaskHome, environ: Mapping[str, str]) -> list[Finding]:
         try:
             model = model_for(ModelChoice(None, name), named, environ)
         except Problem as problem:
-            found.append(Finding("endpoint", "fault", f"{name}: {translated(problem)}", say("Mend it in config.toml")))
+            found.append(Finding("endpoint", "fault", headed(name, translated(problem)), say("Mend it in config.toml")))
             continue
         if endpoint.key_env and not environ.get(endpoint.key_env):
             text, advice = (
@@ -297,7 +297,7 @@ def endpoints(home: TaskHome, environ: Mapping[str, str]) -> list[Finding]:
                 Finding("endpoint", "warning", text, say("{advice} where the daemon is started", advice=advice))
             )
         else:
-            found.append(_reached("endpoint", f"{name}: ", model, environ))
+            found.append(_reached("endpoint", headed(name), model, environ))
     return found + _not_here(home, named)
 
 

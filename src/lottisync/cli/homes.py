@@ -17,7 +17,7 @@ from lottisync.cli.times import ago, local
 from lottisync.cli.watch import watchable
 from lottisync.daemon.home import TaskHome
 from lottisync.device import clock
-from lottisync.language import long_day, number, say, several, translated
+from lottisync.language import headed, long_day, number, say, several, translated
 from lottisync.problem import Problem
 from lottisync.review import index
 from lottisync.review.not_carried_out import NotCarriedOut, not_carried_out
@@ -146,7 +146,7 @@ def _show(terminal: Terminal, found: Overview) -> None:
         _show_relay(terminal, found.relay, visited=daemon is not None)
     if found.proposals_waiting:
         terminal.line(
-            f"{waits_for_you(found.proposals_waiting)}: lottisync review",
+            headed(waits_for_you(found.proposals_waiting), "lottisync review"),
             "yellow",
         )
     _show_unfinished(terminal, found.unfinished)
@@ -154,7 +154,7 @@ def _show(terminal: Terminal, found: Overview) -> None:
         said = several(
             "{count} conflict is to be settled", "{count} conflicts are to be settled", found.conflicts_waiting
         )
-        terminal.line(f"{said}: lottisync conflicts", "yellow")
+        terminal.line(headed(said, "lottisync conflicts"), "yellow")
     show_attention(terminal, found.attention)
     for one in found.reminders:
         said = say("Reminder: {task_title}, {at}", task_title=quoted(one.task_title), at=ago(one.at, clock.now()))

@@ -12,7 +12,7 @@ from nats.js.api import DiscardPolicy, StreamInfo
 from nats.js.errors import APIError
 
 from lottisync.answers.care import Finding, FindingState
-from lottisync.language import listed, marked, number, say, several, translated
+from lottisync.language import headed, listed, marked, number, say, several, translated
 from lottisync.problem import Problem
 from lottisync.relay.connection import NOT_STORED, RelayConnection, connect, has_no_room, said_by_server, stalled
 from lottisync.relay.credentials import expires_at
@@ -160,7 +160,7 @@ def _limits(info: StreamInfo) -> list[Finding]:
     if not wrong:
         return [Finding("stream", "good", say("{name} is as devices make it", name=config.name), None)]
     return [
-        Finding("stream", "warning", f"{config.name}: {text}", say("Set {setting} for it", setting=setting))
+        Finding("stream", "warning", headed(str(config.name), text), say("Set {setting} for it", setting=setting))
         for text, setting in wrong
     ]
 

@@ -14,7 +14,7 @@ from lottisync.journal import words
 from lottisync.journal.obstacles import in_titles
 from lottisync.journal.task_action import ITEM, TASK
 from lottisync.journal.toolbox import ACTIONS
-from lottisync.language import say, several, spoken
+from lottisync.language import headed, say, several, spoken
 from lottisync.review.action import FieldChange, Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import StaleField
@@ -94,7 +94,7 @@ def _beside_the_summary(item: ItemView) -> list[FieldChange]:
 def _before_and_after(item: ItemView, change: FieldChange, *, named: bool = False) -> Parts:
     """A field now and then; with its name where there are several. Where both are the same, as after it was confirmed,
     the value is there once."""
-    parts: Parts = [f"{words.field(change.path)}: "] if named else []
+    parts: Parts = [headed(words.field(change.path))] if named else []
     if not item.creates and change.before != change.after:
         parts += [Cell(words.value(change.path, change.before), "red"), " → "]
     return [*parts, Cell(words.value(change.path, change.after), "green")]
@@ -156,9 +156,8 @@ def show_outcomes(terminal: Terminal, outcomes: list[Outcome], inbox: Inbox, bef
         style = "green" if outcome.result in CHANGED else "yellow"
         item = inbox.item(outcome.item, now)
         named = shown.get(item.id, item)
-        said = (
-            f"{word(outcome.result)}  {item.name}  {named.task_title or ''}: {_took_effect(terminal, outcome, named)}"
-        )
+        about = headed(named.task_title or "", _took_effect(terminal, outcome, named))
+        said = f"{word(outcome.result)}  {item.name}  {about}"
         terminal.line(f"{said}  {_obstacle(terminal, outcome.message)}".rstrip(), style)
         if outcome.view is not None:
             show_item(terminal, item)

@@ -128,7 +128,7 @@ def _said(row: ComparedStore) -> str:
     if not row.mended:
         return say(SAID[row.outcome])
     was = several("{count} entity differed and was mended", "{count} entities differed and were mended", row.mended)
-    return was if row.outcome == "equal" else f"{was}; {say(SAID[row.outcome])}"
+    return was if row.outcome == "equal" else say("{one}; {other}", one=was, other=say(SAID[row.outcome]))
 
 
 @contextmanager

@@ -112,7 +112,7 @@ class Inbox:
     def names(self, agent_ids: Iterable[str]) -> dict[str, str]:
         """What agents are called."""
         with self._agents.reading() as agents:
-            return {ident: agent_name(agents, ident) for ident in agent_ids}
+            return {ident: agent_name(agents, ident, self._language) for ident in agent_ids}
 
     def opened(self, ids: Collection[str], now: int) -> tuple[list[SetView], list[ItemView]]:
         """These sets, oldest first; and the items of all sets that were put off, or have expired."""

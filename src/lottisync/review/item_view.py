@@ -118,7 +118,7 @@ def lens_of(
             operation: wording.of_column(why)
             for operation, why in agents.local("select operation_id, last_error from saga_log where status = 'failed'")
         },
-        {ident: agent_name(agents, ident) for ident in proposers},
+        {ident: agent_name(agents, ident, language) for ident in proposers},
         {ident: policy_of(agents, ident, sovereignty) for ident in proposers},
         language,
         {ident: short(agents, ident) for ident in named},

@@ -13,6 +13,7 @@ import msgspec
 from lottisync.entities.entity import Entity
 from lottisync.entities.version import Damaged
 from lottisync.entities.view import view
+from lottisync.language import OURS, marked
 from lottisync.store.reader import Reader
 
 Sovereignty = Literal["reason", "evidence"]
@@ -47,9 +48,10 @@ def policy_of(agents: Reader, agent_id: str, sovereignty: Sovereignty = "reason"
     return Policy("evidence" if strict else "reason", agent)
 
 
-def agent_name(agents: Reader, agent_id: str) -> str:
+def agent_name(agents: Reader, agent_id: str, language: str) -> str:
+    """What a person calls an agent; one that is unknown here, in their language."""
     agent = _agent(agents, agent_id)
-    return (view(agent, Proposer).display_name if agent is not None else "") or "agent"
+    return (view(agent, Proposer).display_name if agent is not None else "") or OURS.say(marked("agent"), language)
 
 
 def _agent(agents: Reader, agent_id: str) -> Entity | None:

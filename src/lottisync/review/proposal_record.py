@@ -52,7 +52,7 @@ def proposal_records(
     with agents.reading() as reader:
         held = Ledger.read(reader, now, task_id)
         short_ids = {one.id: short(reader, one.id) for one in held.sets}
-        names = {one.agent_id: agent_name(reader, one.agent_id) for one in held.sets}
+        names = {one.agent_id: agent_name(reader, one.agent_id, language) for one in held.sets}
     found = []
     with journal.reading() as reader:
         for placed in held.placed():

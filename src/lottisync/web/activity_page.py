@@ -12,7 +12,7 @@ from lottisync.entities.entity import Entity
 from lottisync.journal import words as task_words
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.journal.types import ENTRY_LINK, TIME
-from lottisync.language import listed, marked, say, spoken
+from lottisync.language import headed, listed, marked, say, spoken
 from lottisync.review.change import ChangeDecision
 from lottisync.review.precedence import is_persons
 from lottisync.review.proposal_record import ProposalRecord, proposal_records
@@ -103,7 +103,7 @@ def _of_proposals(site: Site) -> Iterable[Activity]:
 def _verdict(site: Site, one: ProposalRecord, decision: ChangeDecision) -> Activity:
     yours = decision.actor == "user"
     name = say("you") if yours else one.agent_name
-    said = f"{_done(one, decision)}: {one.summary}"
+    said = headed(_done(one, decision), one.summary)
     who = "you" if yours else "agents"
     return Activity(millis(decision.created_at), who, name, site.name_of(decision.device), said, one.task_id)
 
@@ -155,7 +155,7 @@ def _said(entity: Entity, title: str, written: Iterable[str]) -> str:
     may be a sentence, which no colon may follow."""
     if "createdAt" in written and entity.type in NEW:
         new = say("Time") if entity.value("kind") == TIME else say(NEW[entity.type])
-        return f"{new}: {title}"
+        return headed(new, title)
     fields = [task_words.field(path) for path in written if path in task_words.FIELDS]
     if entity.type == ENTRY_LINK and not fields:
         fields = [say("Linked tasks")]

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from lottisync.agents import attention
 from lottisync.journal import tasks
 from lottisync.journal.task_action import Topic
-from lottisync.language import say, several, translated
+from lottisync.language import headed, say, several, translated
 from lottisync.problem import Problem
 from lottisync.review.item_view import ItemView
 from lottisync.review.outcome import Outcome
@@ -238,4 +238,4 @@ def _said_of(request: Request) -> str:
         return ""
     if row.state == "waits":
         return say("Waits again: {what}", what=row.item.summary)
-    return f"{row.said.capitalize()}: {row.item.summary}"
+    return headed(row.said.capitalize(), row.item.summary)
