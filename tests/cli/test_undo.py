@@ -85,7 +85,7 @@ def test_cli_140_the_list_says_what_was_done_and_what_became_of_it(home: Path) -
     """CLI-140, CLI-144: a verb that changes nothing is not among them."""
     call(home, "task", "due", "milk", "2026-12-01")
     call(home, "task", "due", "milk", "2026-12-01")
-    assert run_here("undo", home=home).out == "Took back 2  due 2026-12-01: Buy milk\n"
+    assert run_here("undo", home=home).out == "Took back act 2 (due 2026-12-01: Buy milk)\n"
     assert [
         (act["number"], act["origin"], act["text"], act["undoneBy"]) for act in call(home, "undo", "--list")["acts"]
     ] == [
@@ -120,7 +120,7 @@ def test_cli_1093_an_act_names_each_thing_once(home: Path, words: str, said: str
     call(home, "task", "repeat", "bread", "weekly")
     call(home, *words.split())
     assert call(home, "undo", "--list")["acts"][0]["text"] == said
-    assert run_here("undo", home=home).out.endswith(f"  {said}\n")
+    assert run_here("undo", home=home).out.endswith(f" ({said})\n")
 
 
 def test_cli_1094_the_creation_of_an_agent_is_taken_back(home: Path) -> None:
@@ -128,7 +128,7 @@ def test_cli_1094_the_creation_of_an_agent_is_taken_back(home: Path) -> None:
     call(home, "agent", "create", "milk")
     call(home, "agent", "create", "milk")
     taken = run_here("undo", home=home)
-    assert taken.out == "Took back 2  agent created: Buy milk\n"
+    assert taken.out == "Took back act 2 (agent created: Buy milk)\n"
     assert call(home, "agent", "list")["agents"][0]["lifecycle"] == "destroyed"
     assert "lottisync agent create" in refused(home, "undo", "3")
     assert call(home, "undo")["takenBack"]["text"] == "added: Buy milk"
@@ -215,6 +215,43 @@ def test_cli_145_verdicts_are_taken_back(tmp_path: Path) -> None:
     call(home, "review", "reject", name)
     call(home, "review", "undo", name)
     assert "nothing that was done from here" in refused(home, "undo")
+
+
+def _two_proposals(desk: Desk) -> list[str]:
+    desk.propose("add_multiple_checklist_items", {"items": [{"title": title} for title in ("Milk", "Eggs")]})
+    return [item["name"] for one in call(desk.home.path, "review")["sets"] for item in one["items"]]
+
+
+def test_cli_1451_what_is_left_of_an_act_is_what_undo_takes_back(tmp_path: Path) -> None:
+    """CLI-1451: it said that it took back both, of which one was taken back before."""
+    desk = Desk(tmp_path / "home")
+    home = desk.home.path
+    first, second = _two_proposals(desk)
+    call(home, "review", "confirm", first, second)
+    call(home, "review", "undo", first)
+    [*_, listed] = sorted(call(home, "undo", "--list")["acts"], key=lambda act: act["number"])
+    assert listed["text"] == "confirmed: 1 proposal"
+    assert run_here("undo", home=home).out == f"Took back act {listed['number']} (confirmed: 1 proposal)\n"
+    assert len(desk.page.items) == 1
+
+
+def test_cli_1451_a_verdict_that_was_given_again_is_another_act(tmp_path: Path) -> None:
+    """CLI-1451: `undo` was refused where one of two rejections was taken back before, and took back a later verdict."""
+    desk = Desk(tmp_path / "home")
+    home = desk.home.path
+    first, second = _two_proposals(desk)
+    call(home, "review", "reject", first, second)
+    call(home, "review", "undo", first)
+    assert call(home, "undo")["undone"]["text"] == "rejected: 1 proposal"
+    call(home, "review")
+    call(home, "review", "reject", first, second)
+    rejected = max(act["number"] for act in call(home, "undo", "--list")["acts"])
+    call(home, "review", "undo", first)
+    call(home, "review")
+    call(home, "review", "confirm", first)
+    call(home, "undo", str(rejected))
+    assert [item.title for item in desk.page.items][1:] == ["Milk"]
+    assert call(home, "undo")["undone"]["text"] == "confirmed: 1 proposal"
 
 
 def test_cli_145_a_verdict_whose_effect_was_edited_since_stays(tmp_path: Path) -> None:

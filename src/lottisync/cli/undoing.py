@@ -48,7 +48,7 @@ def undo(terminal: Terminal, number: int | None, listing: bool, limit: int) -> N
     with terminal.home.journal.reading() as reader:
         act = acts.last_of(reader, this_terminal()) if number is None else acts.numbered(reader, number)
     taken = TakenBack(_take_back(terminal, act), _answer(act))
-    terminal.emit(taken, lambda: terminal.line(say("Took back {n}  {said}", n=act.n, said=act.said), "green"))
+    terminal.emit(taken, lambda: terminal.line(say("Took back act {n} ({said})", n=act.n, said=act.said), "green"))
 
 
 def _list(terminal: Terminal, limit: int) -> None:

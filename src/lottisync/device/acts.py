@@ -139,6 +139,13 @@ def note_elsewhere(
     return int(number)
 
 
+def note_rest(store: Store, now: int, act: Act, said: str, about: Iterable[str]) -> None:
+    """Note what is left of an act whose writes are kept elsewhere, when a part of it was taken back."""
+    with store.transaction(now, None) as tx:
+        tx.execute("update acts set said = ?, about = ? where n = ?", (str(said), _listed(about), act.n))
+        _note_words(tx, act.n, said)
+
+
 def note_act(tx: Transaction, begun: int, origin: str, said: str, undoes: Act | None = None) -> int:
     dots = _Range(tx.host, begun + 1, tx.counter)
     written = overwritten.written_by(tx, *dots.bindings)
@@ -240,6 +247,12 @@ def said_of(what: Sentence, titles: Sentence | str) -> Sentence:
     return Sentence("{what}: {titles}", what=what, titles=titles)
 
 
+def done_in(act: Act) -> Sentence:
+    """What was done in an act, without what it was done to."""
+    what = act.said.arguments.get("what")
+    return what if isinstance(what, Sentence) else act.said
+
+
 def said_of_undo(act: Act) -> Sentence:
     """The sentence of the act that takes this one back."""
     core = act.said.arguments.get("what", act.said) if act.undoes is not None else act.said
@@ -312,14 +325,15 @@ def numbered(reader: Reader, n: int) -> Act:
     return found
 
 
-def about(reader: Reader, idents: Iterable[str]) -> list[Act]:
-    """The acts that concerned only `ids`, are not taken back, and are the newest ones about what they concerned."""
-    left, found = set(idents), list[Act]()
+def about(reader: Reader, idents: Iterable[str]) -> list[tuple[Act, list[str]]]:
+    """The acts that are not taken back and were about some of these, each with what else it was about. Of two acts
+    about one thing, only the newer one is."""
+    wanted, found = set(idents), list[tuple[Act, list[str]]]()
     for row in reader.local(f"{_ACT} where about <> '[]' order by n desc"):
         act = _act(*row)
-        if act.open and left.issuperset(act.about):
-            found.append(act)
-        left.difference_update(act.about if act.open else ())
+        if act.open and not wanted.isdisjoint(act.about):
+            found.append((act, [ident for ident in act.about if ident not in wanted]))
+            wanted.difference_update(act.about)
     return found
 
 

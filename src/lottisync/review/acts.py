@@ -21,16 +21,21 @@ SAID = {"confirmed": marked("confirmed"), "rejected": marked("rejected"), "put o
 
 def note_verdict(journal: Store, origin: str, verb: str, items: Sequence[str], now: int) -> None:
     """Note a verdict on proposals; `verb` is a word of `lottisync.review.verdict`. Verdicts that were taken back
-    close the acts that they were."""
-    if verb == "undone":
-        with journal.reading() as reader:
-            given = acts.about(reader, items)
-        for act in given:
-            acts.note_elsewhere(journal, now, origin, acts.said_of_undo(act), act.about, act.n)
+    close the acts that they were, or leave them the rest."""
+    if verb != "undone":
+        acts.note_elsewhere(journal, now, origin, _said(Sentence(SAID.get(verb, verb)), len(items)), items)
         return
-    proposals = counted("{count:,} proposal", "{count:,} proposals", len(items))
-    said = acts.said_of(Sentence(SAID.get(verb, verb)), proposals)
-    acts.note_elsewhere(journal, now, origin, said, items)
+    with journal.reading() as reader:
+        given = acts.about(reader, items)
+    for act, rest in given:
+        if rest:
+            acts.note_rest(journal, now, act, _said(acts.done_in(act), len(rest)), rest)
+        else:
+            acts.note_elsewhere(journal, now, origin, acts.said_of_undo(act), act.about, act.n)
+
+
+def _said(what: Sentence, count: int) -> Sentence:
+    return acts.said_of(what, counted("{count:,} proposal", "{count:,} proposals", count))
 
 
 def take_back(
