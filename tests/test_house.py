@@ -329,8 +329,20 @@ def test_no_test_waits_by_the_clock() -> None:
 
 
 PRIVATE = {
-    "adapter": 4, "agents": 5, "conformance": 8, "daemon": 5, "device": 1, "identity": 6, "net": 7, "relay": 48,
-    "review": 2, "simulation": 14, "store": 6, "support": 7, "sync": 39, "web": 3,
+    "adapter": 4,
+    "agents": 5,
+    "conformance": 8,
+    "daemon": 5,
+    "device": 1,
+    "identity": 6,
+    "net": 7,
+    "relay": 48,
+    "review": 2,
+    "simulation": 14,
+    "store": 6,
+    "support": 7,
+    "sync": 39,
+    "web": 3,
 }
 """How often the tests of a folder reach for what a module keeps to itself: where a test plays a fault or a moment that
 nothing outside can bring about. A number goes down with the code, and never up (the architecture page says why)."""

@@ -16,9 +16,9 @@ class NotCarriedOut(NamedTuple):
     because: str | None
 
 
-def not_carried_out(agents: Store, now: int) -> list[NotCarriedOut]:
+def not_carried_out(agent_store: Store, now: int) -> list[NotCarriedOut]:
     """What was begun and is not finished; and of what failed the items that still wait for a verdict."""
-    with index.reading(agents, now) as reader:
+    with index.reading(agent_store, now) as reader:
         begun = [
             NotCarriedOut(name_of(reader, each.item), None) for _, each in saga.pending(reader) if each is not None
         ]
