@@ -95,16 +95,16 @@ class Context(NamedTuple):
         return self.state.last_wake_at is None
 
 
-def read(journal: Store, agents: Store, agent_id: str, now: int, zone: tzinfo | None = None) -> Context:
+def read(journal: Store, agent_store: Store, agent_id: str, now: int, zone: tzinfo | None = None) -> Context:
     """The context of a wake at `now` (ms), on a device in that zone (None: in this machine's). `Problem("unknown-id")`
     if the agent or its task is not here."""
-    with agents.reading() as remembered, journal.reading() as current:
+    with agent_store.reading() as remembered, journal.reading() as current:
         agent = lifecycle.read(remembered, agent_id)
         state = lifecycle.read_state(remembered, agent_id)
         task_id = lifecycle.task_of(state)
         budget = budget_of(agent, state)
         decided = history.recent_decisions(
-            agents,
+            agent_store,
             ACTIONS,
             now,
             agent_id=agent_id,
@@ -115,7 +115,7 @@ def read(journal: Store, agents: Store, agent_id: str, now: int, zone: tzinfo | 
         waiting = [
             {"id": proposal.id, "summary": proposal.summary, "proposedAt": proposal.created_at}
             for proposal in retraction.open_proposals(
-                agents, ACTIONS, now, agent_id=agent_id, task_id=task_id, hidden=hides(current)
+                agent_store, ACTIONS, now, agent_id=agent_id, task_id=task_id, hidden=hides(current)
             )
         ]
         page = tasks.page(current, task_id)

@@ -18,13 +18,13 @@ SAID = marked("agent created")
 
 
 def create(
-    journal: Store, agents: Store, task_id: str, origin: str, *, name: str, home_device: str, model: str, now: int
+    journal: Store, agent_store: Store, task_id: str, origin: str, *, name: str, home_device: str, model: str, now: int
 ) -> str:
     """Make the agent of a task, as `create_task_agent` does, and note that this was done from `origin`. Where one minds
     the task already, nothing is noted."""
-    with agents.reading() as reader:
+    with agent_store.reading() as reader:
         minded = agent_for_task(reader, task_id) is not None
-    ident = create_task_agent(journal, agents, task_id, name=name, home_device=home_device, model=model, now=now)
+    ident = create_task_agent(journal, agent_store, task_id, name=name, home_device=home_device, model=model, now=now)
     if not minded:
         with journal.reading() as reader:
             title = title_of(reader.document(task_id))
@@ -32,20 +32,20 @@ def create(
     return ident
 
 
-def is_creation(agents: Store, act: Act) -> bool:
+def is_creation(agent_store: Store, act: Act) -> bool:
     """Whether an act is the creation of an agent, and no verdict."""
     if len(act.about) != 1:
         return False
-    with agents.reading() as reader:
+    with agent_store.reading() as reader:
         entity = reader.entity(act.about[0])
     return entity is not None and entity.type == "agent"
 
 
-def take_back(journal: Store, agents: Store, act: Act, now: int, origin: str) -> int:
+def take_back(journal: Store, agent_store: Store, act: Act, now: int, origin: str) -> int:
     """End an agent that has never been awake since it was created, and give the number of the act that this is. Raises
     `Problem` for one that has."""
     [ident] = act.about
-    with agents.transaction(now, PERSON) as tx:
+    with agent_store.transaction(now, PERSON) as tx:
         found = lifecycle.read(tx, ident)
         which = lifecycle.task_of(lifecycle.read_state(tx, ident)) or ident
         if act.undoes is not None:

@@ -66,11 +66,11 @@ class Orchestrator:
     def __init__(
         self,
         journal: Store,
-        agents: Store,
+        agent_store: Store,
         device: str,
         endpoints: Callable[[], Collection[str] | None] = lambda: None,
     ) -> None:
-        self._journal, self._agents, self._device, self._endpoints = journal, agents, device, endpoints
+        self._journal, self._agent_store, self._device, self._endpoints = journal, agent_store, device, endpoints
         self._feed = Feed(journal, CONSUMER)
         self._heard_of: set[str] = set()
         self._living: dict[str, Living] = {}
@@ -99,15 +99,15 @@ class Orchestrator:
 
     def _close_orphans(self, at_home: set[str], now: int) -> None:
         """Runs that were killed and whose agents have moved away or were destroyed: nobody here goes on with them."""
-        with self._agents.reading() as reader:
+        with self._agent_store.reading() as reader:
             orphaned = run_log.agents_with_open_runs(reader) - at_home
         for agent_id in sorted(orphaned):
-            run_log.abandon(self._agents, agent_id, NOT_AT_HOME, now)
+            run_log.abandon(self._agent_store, agent_id, NOT_AT_HOME, now)
 
     def _at_home(self) -> list[Living]:
         """The agents whose home is this device. They are cached, and read again when the store's feed says so: a look
         has to cost what changed, not what there is."""
-        with self._agents.reading() as reader:
+        with self._agent_store.reading() as reader:
             while changes := reader.changes(self._read_to, BATCH):
                 for change in changes:
                     if change.type == "agent":
@@ -164,11 +164,11 @@ class Orchestrator:
         ]
 
     def _proposals_of(self, agent_id: str) -> "ProposedBy":
-        return ProposedBy(self._agents, agent_id)
+        return ProposedBy(self._agent_store, agent_id)
 
     def _queue(self, matches: list["Match"], now: int) -> None:
         if matches:
-            with self._agents.transaction(now, None) as tx:
+            with self._agent_store.transaction(now, None) as tx:
                 for match in matches:
                     queue.add(tx, match.agent_id, match.subscription_id, match.dots)
 
@@ -182,7 +182,7 @@ class Orchestrator:
         """The state of every agent at home here that has anything to wake for."""
         at_home = self._at_home()
         here = Here(self._device, now, endpoints=self._endpoints())
-        with self._agents.reading() as reader, self._journal.reading() as journal:
+        with self._agent_store.reading() as reader, self._journal.reading() as journal:
             busy = queue.agents(reader) | run_log.agents_with_open_runs(reader) | set(awake)
             return [
                 standing
@@ -203,7 +203,7 @@ class Orchestrator:
             agent_id=ident,
             causes=tuple(_causes(reader, living, runs, now)),
             # An open run is under way while its lock is held, by whichever process.
-            awake=ident in awake or (is_begun and run_log.is_awake(self._agents, ident)),
+            awake=ident in awake or (is_begun and run_log.is_awake(self._agent_store, ident)),
             asleep=admission.refusal(journal, reader, living.agent, state, here) is not None,
             # Clocks are set back at times. An instant that a clock far ahead wrote down holds no agent back. Cut to
             # now, it would be cut again at every look, and the agent would wait until the old instant has come.
@@ -247,13 +247,13 @@ class ProposedBy:
     """Whether an operation was proposed by an agent. The store is asked at the first question only: few changes
     are effects."""
 
-    def __init__(self, agents: Store, agent_id: str) -> None:
-        self._agents, self._agent_id = agents, agent_id
+    def __init__(self, agent_store: Store, agent_id: str) -> None:
+        self._agent_store, self._agent_id = agent_store, agent_id
         self._operations: frozenset[str] | None = None
 
     def __call__(self, operation: str) -> bool:
         if self._operations is None:
-            with self._agents.reading() as reader:
+            with self._agent_store.reading() as reader:
                 sets = [view(entity, ChangeSet) for entity in reader.by_type("changeSet", owner=self._agent_id)]
             self._operations = frozenset(item.operation_id for each in sets for item in each.items)
         return operation in self._operations

@@ -86,12 +86,12 @@ class Run(NamedTuple):
 
 
 @contextlib.contextmanager
-def single_flight(agents: Store, agent_id: str, name: str) -> Iterator[None]:
+def single_flight(agent_store: Store, agent_id: str, name: str) -> Iterator[None]:
     """Hold the lock of the agent, so that no other wake of it runs on this device until the block ends (AGENT-8).
     `name` is what a message calls the agent.
 
     `Problem("awake")` if another process, or another task of this one, is it already."""
-    file = _lock_file(agents, agent_id)
+    file = _lock_file(agent_store, agent_id)
     file.parent.mkdir(mode=0o700, exist_ok=True)
     with Lock(file) as lock:
         for _ in range(LOCK_TRIES):
@@ -103,13 +103,13 @@ def single_flight(agents: Store, agent_id: str, name: str) -> Iterator[None]:
         yield
 
 
-def is_awake(agents: Store, agent_id: str) -> bool:
+def is_awake(agent_store: Store, agent_id: str) -> bool:
     """Whether a wake of that agent is under way on this device, in any process."""
-    return is_held(_lock_file(agents, agent_id))
+    return is_held(_lock_file(agent_store, agent_id))
 
 
-def _lock_file(agents: Store, agent_id: str) -> Path:
-    return agents.file.with_name("wakes") / f"{agent_id}.lock"
+def _lock_file(agent_store: Store, agent_id: str) -> Path:
+    return agent_store.file.with_name("wakes") / f"{agent_id}.lock"
 
 
 def find(reader: Reader, run_key: str) -> Run | None:
@@ -187,12 +187,12 @@ def begin(tx: Merge, run: Run) -> None:
     move(tx, run.run_key, "begin")
 
 
-def abandon(agents: Store, agent_id: str, why: Sentence, now: int) -> None:
+def abandon(agent_store: Store, agent_id: str, why: Sentence, now: int) -> None:
     """End every open run of that agent, unless one of them lives."""
     with (
         contextlib.suppress(Problem),
-        single_flight(agents, agent_id, "the agent"),
-        agents.transaction(now, None) as tx,
+        single_flight(agent_store, agent_id, "the agent"),
+        agent_store.transaction(now, None) as tx,
     ):
         for each in _open_runs(tx, agent_id):
             move(tx, each, "abandon", why)

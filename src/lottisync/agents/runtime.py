@@ -50,15 +50,15 @@ class Runtime:
     def __init__(
         self,
         journal: Store,
-        agents: Store,
+        agent_store: Store,
         device: str,
         model_of: Callable[[Agent], AbstractAsyncContextManager[Model]],
         machine: Machine,
         say: Callable[[str, str], None],
     ) -> None:
-        self._journal, self._agents, self._device = journal, agents, device
+        self._journal, self._agent_store, self._device = journal, agent_store, device
         self._model_of, self._machine, self._say = model_of, machine, say
-        self._orchestrator = Orchestrator(journal, agents, device, machine.endpoints)
+        self._orchestrator = Orchestrator(journal, agent_store, device, machine.endpoints)
         self._awake: set[str] = set()
         self._ended = anyio.Event()
         self._trouble = ""
@@ -109,13 +109,13 @@ class Runtime:
         who = "an agent"
         here = self._machine.name_of(self._device)
         try:
-            with self._agents.reading() as reader, self._journal.reading() as journal:
+            with self._agent_store.reading() as reader, self._journal.reading() as journal:
                 living = lifecycle.read(reader, start.agent_id)
                 who = admission.called(journal, living, lifecycle.read_state(reader, start.agent_id))
             async with self._model_of(living) as model:
                 result = await wake(
                     self._journal,
-                    self._agents,
+                    self._agent_store,
                     model,
                     start.trigger,
                     agent_id=living.id,
@@ -127,7 +127,7 @@ class Runtime:
                 )
         except Problem as problem:
             self._say("agent-failed", _failed(who, here, problem.message))
-            with self._agents.reading() as reader:
+            with self._agent_store.reading() as reader:
                 why = lifecycle.asleep_because(lifecycle.read_state(reader, start.agent_id))
             if why is not None:
                 self._say("agent-asleep", f"{who} on {here} sleeps, after {why}")

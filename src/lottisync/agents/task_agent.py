@@ -28,7 +28,7 @@ def agent_id(task_id: str) -> str:
 
 
 def create_task_agent(
-    journal: Store, agents: Store, task_id: str, *, name: str, home_device: str, model: str, now: int
+    journal: Store, agent_store: Store, task_id: str, *, name: str, home_device: str, model: str, now: int
 ) -> str:
     """Make the agent of a task, with its state and links, in one transaction; returns its id (S3-56, S3-73).
 
@@ -40,7 +40,7 @@ def create_task_agent(
     ident = agent_id(task_id)
     allowed = {"allowedCategoryIds": {category: True}} if category else {}
     at = iso(now)
-    with agents.transaction(now, PERSON) as tx:
+    with agent_store.transaction(now, PERSON) as tx:
         if tx.entity(ident) is not None:
             existing = lifecycle.read(tx, ident)
             changes: dict[str, object] = {}

@@ -76,14 +76,14 @@ class Calls:
     def __init__(
         self,
         journal: Store,
-        agents: Store,
+        agent_store: Store,
         run: Run,
         task_id: str,
         seen: Seen,
         limits: CallLimits,
         waiting: Iterable[str] = (),
     ) -> None:
-        self._journal, self._agents, self._agent_id, self._task_id = journal, agents, run.agent_id, task_id
+        self._journal, self._agent_store, self._agent_id, self._task_id = journal, agent_store, run.agent_id, task_id
         self._most, self._considered = limits.changes, 0
         self._lookups = Lookups(run.agent_id, task_id, limits.lookups)
         self.words: ReportText | None = None
@@ -91,7 +91,7 @@ class Calls:
         self.attention: RequestAttention | None = None
         self.builder = Builder(
             journal,
-            agents,
+            agent_store,
             agent_id=run.agent_id,
             task_id=task_id,
             run_key=run.run_key,
@@ -110,7 +110,7 @@ class Calls:
         if isinstance(parsed, ImmediateCall):
             return self._at_once(parsed, now)
         if isinstance(parsed, ReadEntries | SearchTask):
-            with self._agents.reading() as agents, self._journal.reading() as journal:
+            with self._agent_store.reading() as agents, self._journal.reading() as journal:
                 return _answer(self._lookups.answer(journal, agents, parsed))
         return _answer(parsed.answered(self._take(parsed, now)))
 
@@ -168,7 +168,7 @@ class Calls:
         return f"Noted {len(noted)} observation(s)."
 
     def _at_once(self, call: ImmediateCall, now: int) -> ToolAnswer:
-        with self._agents.reading() as reader:
+        with self._agent_store.reading() as reader:
             policy = policy_of(reader, self._agent_id)
         with self._journal.transaction(now, AGENT) as tx:
             before = tx.entity(self._task_id)

@@ -114,7 +114,7 @@ def _unwatched(progress: WakeProgress) -> None:
 
 async def wake(
     journal: Store,
-    agents: Store,
+    agent_store: Store,
     model: Model,
     trigger: Trigger,
     *,
@@ -136,15 +136,15 @@ async def wake(
     Raises `Problem`, and the run log says the same: the agent may not wake (`admission.refusal`) or is awake already; a
     store cannot be read; the model gave no answer (code `model-...`). Nothing is proposed then. Anything else that is
     raised, a cancellation too, leaves the run `started`, to be gone on with under the same trigger."""
-    with agents.reading() as reader, journal.reading() as tasks:
+    with agent_store.reading() as reader, journal.reading() as tasks:
         who = admission.called(tasks, lifecycle.read(reader, agent_id), lifecycle.read_state(reader, agent_id))
-    with run_log.single_flight(agents, agent_id, who):
-        with agents.transaction(now(), AGENT) as tx:
+    with run_log.single_flight(agent_store, agent_id, who):
+        with agent_store.transaction(now(), AGENT) as tx:
             run = run_log.enqueue(tx, trigger, agent_id, new_id(tx.now))
             if run.status == COMPLETED:
                 queue.forget(tx, [each for each in queue.waiting(tx, agent_id) if _is_for(run, each)])
                 return _repeated(tx, run)
-        with agents.transaction(now(), AGENT) as tx:
+        with agent_store.transaction(now(), AGENT) as tx:
             refusal = _refusal(tx, journal, agent_id, Here(device, tx.now, zone, name_of))
             waiting = queue.waiting(tx, agent_id)
             if refusal is not None:
@@ -155,12 +155,14 @@ async def wake(
             raise refusal
         under_way: _Wake | None = None
         try:
-            under_way = _Wake(journal, agents, run, waiting, now, new_id, watch, Here(device, now(), zone, name_of))
+            under_way = _Wake(
+                journal, agent_store, run, waiting, now, new_id, watch, Here(device, now(), zone, name_of)
+            )
             await under_way.converse(model)
             return under_way.end()
         except Problem as problem:
             failure = problem
-        with agents.transaction(now(), AGENT) as tx:
+        with agent_store.transaction(now(), AGENT) as tx:
             here = Here(device, tx.now, zone, name_of)
             if isinstance(failure, Withheld) or _refusal(tx, journal, agent_id, here) is not None:
                 # Paused, withheld, destroyed, or its task gone while it was awake: that is not a failure.
@@ -215,7 +217,7 @@ class _Wake:
     def __init__(
         self,
         journal: Store,
-        agents: Store,
+        agent_store: Store,
         run: Run,
         waiting: list[queue.QueuedWrites],
         now: Callable[[], int],
@@ -223,14 +225,20 @@ class _Wake:
         watch: Callable[[WakeProgress], None],
         here: Here,
     ) -> None:
-        self._journal, self._agents, self._now, self._new_id, self._watch = journal, agents, now, new_id, watch
+        self._journal, self._agent_store, self._now, self._new_id, self._watch = (
+            journal,
+            agent_store,
+            now,
+            new_id,
+            watch,
+        )
         self._here = here
-        self._context = context.read(journal, agents, run.agent_id, now(), here.zone)
+        self._context = context.read(journal, agent_store, run.agent_id, now(), here.zone)
         self._limit = lifecycle.setting(self._context.agent, "maxTurns", MAX_TURNS, MAX_CONFIGURED_TURNS)
 
-        self._opening, self._recorded, written = _record(journal, agents, run, self._context)
+        self._opening, self._recorded, written = _record(journal, agent_store, run, self._context)
         if self._opening is None and written:
-            with agents.transaction(now(), AGENT) as tx:
+            with agent_store.transaction(now(), AGENT) as tx:
                 run = run_log.rethread(tx, run, new_id(tx.now))
             written = []
         self._withheld_before = self._opening.withheld if self._opening is not None else self._context.withheld
@@ -254,7 +262,9 @@ class _Wake:
         if (span := self._context.memory.overflow) is not None:
             await self._condense(model, span)
             # The person may have gone on meanwhile.
-            self._context = context.read(self._journal, self._agents, self._run.agent_id, self._now(), self._here.zone)
+            self._context = context.read(
+                self._journal, self._agent_store, self._run.agent_id, self._now(), self._here.zone
+            )
             self._withheld_before = self._context.withheld
         shown = self._context
         opening = Opening(
@@ -263,7 +273,7 @@ class _Wake:
             shown.seen,
             shown.withheld,
         )
-        with self._agents.transaction(self._now(), AGENT) as tx:
+        with self._agent_store.transaction(self._now(), AGENT) as tx:
             self._thread.opened(tx, self._run.reason, opening, self._run.reason_id)
         return opening
 
@@ -274,11 +284,11 @@ class _Wake:
         try:
             answer, estimate = await self._ask(model, memory.question(span), [])
         except ModelError as error:
-            with self._agents.transaction(self._now(), AGENT) as tx:
+            with self._agent_store.transaction(self._now(), AGENT) as tx:
                 self._thread.noted(tx, Sentence("Old notes were not condensed: {error}", error=error))
             return
         turn, _ = thread.bounded(0, answer)
-        with self._agents.transaction(self._now(), AGENT) as tx:
+        with self._agent_store.transaction(self._now(), AGENT) as tx:
             told_of = self._context.memory.told_of
             memory.keep(tx, self._thread, self._run.agent_id, span, turn, estimate, told_of)
         self._usage = _sum(self._usage, turn.usage)
@@ -296,7 +306,7 @@ class _Wake:
         waiting = [one["id"] for one in self._context.waiting if one["id"] in opening.user]
         task_id = self._context.page.task.id
         limits = CallLimits(most, self._context.budget.lookups)
-        self._calls = Calls(self._journal, self._agents, self._run, task_id, opening.seen, limits, waiting)
+        self._calls = Calls(self._journal, self._agent_store, self._run, task_id, opening.seen, limits, waiting)
         for recorded in self._recorded[: self._limit]:
             self._take(recorded)
             if self._is_done:
@@ -308,7 +318,7 @@ class _Wake:
             answer, estimate = await self._ask(model, messages, offered)
             turn, ignored = thread.bounded(self._turns, answer)
             self._measure(messages, offered, turn.usage)
-            with self._agents.transaction(self._now(), AGENT) as tx:
+            with self._agent_store.transaction(self._now(), AGENT) as tx:
                 self._thread.record(tx, self._turns, turn, ignored, estimate)
             self._take(RecordedTurn(turn, ignored, [RecordedCall(call, None) for call in turn.tool_calls]))
 
@@ -319,7 +329,7 @@ class _Wake:
         and the request is kept (AGENT-80, AGENT-85). With it, the tokens by our estimate, if the server does not count
         them."""
         request = model.request(messages, offered)
-        with self._agents.transaction(self._now(), AGENT) as tx:
+        with self._agent_store.transaction(self._now(), AGENT) as tx:
             refused = self._withheld(tx)
             if refused is None:
                 sent.keep(tx, self._run.agent_id, self._run.run_key, request)
@@ -375,7 +385,7 @@ class _Wake:
         text = answer.text
         if ignored:
             text += f"\n{ignored} more calls of this turn were ignored: at most {thread.MAX_CALLS} are heard."
-        with self._agents.transaction(self._now(), AGENT) as tx:
+        with self._agent_store.transaction(self._now(), AGENT) as tx:
             message_id = self._thread.answered(tx, number, index, call, text, answer.succeeded)
             if answer.changed is not None:
                 tx.link("tool_effect", message_id, answer.changed)
@@ -398,7 +408,7 @@ class _Wake:
     def end(self) -> WakeResult:
         """Everything that this wake leaves behind, in one transaction (AGENT-18). `Problem("destroyed")`, and nothing
         is left, if the agent was destroyed while it was awake."""
-        with self._agents.transaction(self._now(), AGENT) as tx:
+        with self._agent_store.transaction(self._now(), AGENT) as tx:
             living = lifecycle.read(tx, self._run.agent_id)
             if living.lifecycle == DESTROYED:
                 raise Problem(
@@ -484,11 +494,11 @@ class _Wake:
 
 
 def _record(
-    journal: Store, agents: Store, run: Run, present: Context
+    journal: Store, agent_store: Store, run: Run, present: Context
 ) -> tuple[Opening | None, list[RecordedTurn], list[AgentMessage]]:
     """What an earlier process recorded of this run, if all is still as that process told the model, and may be: how it
     began, its turns, its messages. Without an opening there is nothing to go on with."""
-    with agents.reading() as reader:
+    with agent_store.reading() as reader:
         written = thread.messages(reader, run.agent_id, run.thread_id) if run.started_at else []
         opening, turns = thread.recorded(reader, written)
     if (

@@ -67,21 +67,21 @@ class PendingWatch:
     """When the person is notified, on one device. `delay` gives how long (ms) this device leaves a new set to
     others."""
 
-    def __init__(self, space: Store, agents: Store, device: str, delay: Callable[[], int]) -> None:
-        self._space, self._agents, self._device, self._delay = space, agents, device, delay
+    def __init__(self, space: Store, agent_store: Store, device: str, delay: Callable[[], int]) -> None:
+        self._space, self._agent_store, self._device, self._delay = space, agent_store, device, delay
         self._seen: dict[str, _Seen] = {}
         self.next_look: int | None = None
         """When something will be due (ms); None while nothing waits."""
 
     def look(self, now: int) -> Notification | None:
         """What to notify the person of now: all sets that no device has announced, as soon as one of them is due."""
-        with index.reading(self._agents, now) as reader:
+        with index.reading(self._agent_store, now) as reader:
             known = reader.knowledge()
             waiting = {row.set_id for row in index.entries(reader, only_open=True)}
             new = {ident: found for ident in waiting - self._seen.keys() if (found := _clock(reader, ident))}
         self._notice(waiting, new, now)
         with self._space.reading() as reader:
-            clocks = announced(reader, self._agents.schema.name)
+            clocks = announced(reader, self._agent_store.schema.name)
         unannounced = {
             ident: seen for ident, seen in self._seen.items() if not any(covers(each, seen.clock) for each in clocks)
         }
@@ -97,7 +97,7 @@ class PendingWatch:
 
     def called(self, batch: Notification, now: int) -> None:
         """Note that the command did its work."""
-        announce(self._space, self._device, self._agents.schema.name, batch.known, now)
+        announce(self._space, self._device, self._agent_store.schema.name, batch.known, now)
 
     def failed(self, batch: Notification, now: int) -> None:
         """Note that the command failed: other devices go on waiting for it, and this one tries again later."""

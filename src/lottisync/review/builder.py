@@ -73,7 +73,7 @@ class Builder:
     def __init__(
         self,
         journal: Store,
-        agents: Store,
+        agent_store: Store,
         *,
         agent_id: str,
         task_id: str,
@@ -86,7 +86,7 @@ class Builder:
         sovereignty: Sovereignty = "reason",
     ) -> None:
         self._journal = journal
-        self._agents = agents
+        self._agent_store = agent_store
         self._agent_id = agent_id
         self._task_id = task_id
         self._run_key = run_key
@@ -103,7 +103,7 @@ class Builder:
 
     def propose(self, call: Proposable, now: int) -> str:
         """Consider a call at `now` (ms). Returns the answer for the model."""
-        with self._agents.reading() as reader:
+        with self._agent_store.reading() as reader:
             ledger = Ledger.read(reader, now, self._task_id)
             policy = policy_of(reader, self._agent_id, self._sovereignty)
         answers = [self._answered_call(call, part, ledger, policy, now) for part in call.parts()]
@@ -121,7 +121,7 @@ class Builder:
 
     def retract(self, proposals: Iterable[Staged], now: int) -> str:
         """Retract own proposals at the end of the wake. Returns the answer for the model."""
-        with self._agents.reading() as reader:
+        with self._agent_store.reading() as reader:
             staged, said = retraction.considered(reader, self._agent_id, self._task_id, proposals, now)
         self._staged += staged
         return said

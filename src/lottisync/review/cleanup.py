@@ -19,10 +19,10 @@ RETENTION = 90 * DAY
 """Long enough to look something up that was decided last quarter."""
 
 
-def remove_old_sets(agents: Store, now: int, retention: int = RETENTION) -> int:
+def remove_old_sets(agent_store: Store, now: int, retention: int = RETENTION) -> int:
     """Tombstone the sets that were closed at least `retention` ms before `now`. Returns how many. The daemon calls
     it from time to time."""
-    with agents.transaction(now, AGENT) as tx:
+    with agent_store.transaction(now, AGENT) as tx:
         ledger = Ledger.read(tx, now)
         placed: dict[str, list[Placed]] = {}
         for one in ledger.placed():

@@ -53,7 +53,7 @@ class Sagas:
 
     def finish_begun(self, item_ids: Iterable[str], now: int) -> dict[str, tuple[SagaRequest, Outcome]]:
         """Finish the sagas on these items that another process left open. Returns request and outcome by item."""
-        with self._desk.agents.reading() as reader:
+        with self._desk.agent_store.reading() as reader:
             ledgers, begun = Ledgers(reader, now), []
             for ident in dict.fromkeys(item_ids):
                 item = next((item for item in one_set(reader, ident).items if item.id == ident), None)
@@ -87,7 +87,7 @@ class Sagas:
         return steps[begun.request.kind](tx, begun)
 
     def take_effect(self, tx: Transaction, begun: Begun) -> Done:
-        with self._desk.agents.reading() as reader:
+        with self._desk.agent_store.reading() as reader:
             policy = self._desk.policy(reader, begun.placed.set.agent_id)
         return effect_write.take_effect(tx, self._desk.actions, *begun, policy)
 
@@ -107,7 +107,7 @@ class Sagas:
         """Write the decisions of the effects that were carried out, each once, even if another process runs the same
         saga. Sagas without an effect are closed."""
         witnesses = [self._witness(begun) if _came_about(begun, one) else None for begun, one in done]
-        with self._desk.agents.transaction(now, PERSON) as tx:
+        with self._desk.agent_store.transaction(now, PERSON) as tx:
             act = ReviewTransaction(self._desk, tx, now)
             return [self._settle(act, *one, witness) for one, witness in zip(done, witnesses, strict=True)]
 

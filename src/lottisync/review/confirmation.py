@@ -39,7 +39,7 @@ def confirm(
     finished = sagas.finish_begun(item_ids, now)
     outcomes = {ident: out for ident, (request, out) in finished.items() if request.kind == "confirm"}
     begun: list[Begun] = []
-    with desk.agents.transaction(now, PERSON) as tx:
+    with desk.agent_store.transaction(now, PERSON) as tx:
         act = ReviewTransaction(desk, tx, now, shown)
         for ident in item_ids:
             if ident in outcomes or (only_open and not act.ledgers.find(ident).state.open):
@@ -128,7 +128,7 @@ def _validated(desk: Desk, item: ChangeItem, edited_args: Mapping[str, Any] | No
 def keep(desk: Desk, sagas: Sagas, item_id: str, now: int, *, shown: Shown = UNSEEN) -> Outcome:
     """Settle a contested item in favour of its effect (REV-58)."""
     sagas.finish_begun([item_id], now)
-    with desk.agents.transaction(now, PERSON) as tx:
+    with desk.agent_store.transaction(now, PERSON) as tx:
         act = ReviewTransaction(desk, tx, now, shown)
         placed = act.ledgers.find(item_id)
         if (refused := act.undecidable(placed)) is not None:

@@ -44,7 +44,7 @@ class Desk(NamedTuple):
     that this device requires."""
 
     journal: Store
-    agents: Store
+    agent_store: Store
     actions: Actions
     device: str
     new_id: Callable[[int], str]

@@ -33,14 +33,14 @@ class SetHeads:
     """The set heads of one store, kept from call to call. What is known of a set is right until its task is written to,
     or until `until` (ms), when time alone changes the next set."""
 
-    def __init__(self, agents: Store) -> None:
-        self._agents = agents
+    def __init__(self, agent_store: Store) -> None:
+        self._agent_store = agent_store
         self._known: dict[str, SetHead] = {}
         self._feed, self._from, self.until = 0, 0, 0
 
     def visited(self, now: int, since: int) -> list[SetHead]:
         """The set heads of the sets in which something waits, or was decided at `since` (ms) or later, oldest first."""
-        with index.reading(self._agents, now) as reader:
+        with index.reading(self._agent_store, now) as reader:
             self._forget_what_changed(reader, now)
             lately = index.decided_since(reader, iso(since))
             wanted = lately.union(index.open_sets(reader))

@@ -33,7 +33,7 @@ MARKS = {"confirmed": "✓", "rejected": "✗", "deferred": "…", "retracted": 
 
 
 def recent_decisions(
-    agents: Store,
+    agent_store: Store,
     actions: Actions,
     now: int,
     *,
@@ -46,7 +46,7 @@ def recent_decisions(
 
     When something must go, rejections stay longest. `task_id` None takes the agent's decisions on all its tasks.
     Those on a proposal that is `hidden` are left out."""
-    with agents.reading() as reader:
+    with agent_store.reading() as reader:
         ledger = Ledger.read(reader, now, task_id)
     entries: list[tuple[str, str]] = []
     listed: set[str] = set()

@@ -53,14 +53,14 @@ class Inbox:
     def __init__(
         self,
         journal: Store,
-        agents: Store,
+        agent_store: Store,
         actions: Actions,
         *,
         language: str = "en",
         sovereignty: Sovereignty = "reason",
     ) -> None:
         self._journal = journal
-        self._agents = agents
+        self._agent_store = agent_store
         self._actions = actions
         self._language = language
         self._sovereignty = sovereignty
@@ -81,7 +81,7 @@ class Inbox:
         """One page of `open_sets` (or of `unsettled_sets`, with `everything`), and whether others follow. Its cost does
         not depend on what waits for other tasks. Twins are looked for among all items that wait for the tasks on the
         page."""
-        with index.reading(self._agents, now) as reader:
+        with index.reading(self._agent_store, now) as reader:
             ids, more = index.page_of(reader, task_id, only_open=not everything, skip=skip, limit=limit)
             tasks = {each for ident in ids if (each := index.task_of(reader, ident)) is not None}
             beside = {entry.set_id for each in tasks for entry in index.entries(reader, each, only_open=not everything)}
@@ -96,7 +96,7 @@ class Inbox:
         """The open sets, and those in which something was decided at `since` (ms) or later: what was decided on a page
         stays on it until the person leaves."""
         begun = iso(since)
-        with index.reading(self._agents, now) as reader:
+        with index.reading(self._agent_store, now) as reader:
             rows = {
                 row.set_id: row for row in (*index.entries(reader, task_id), *index.resolved(reader, begun, task_id))
             }
@@ -111,12 +111,12 @@ class Inbox:
 
     def names(self, agent_ids: Iterable[str]) -> dict[str, str]:
         """What agents are called."""
-        with self._agents.reading() as agents:
+        with self._agent_store.reading() as agents:
             return {ident: agent_name(agents, ident, self._language) for ident in agent_ids}
 
     def opened(self, ids: Collection[str], now: int) -> tuple[list[SetView], list[ItemView]]:
         """These sets, oldest first; and the items of all sets that were put off, or have expired."""
-        with index.reading(self._agents, now) as reader:
+        with index.reading(self._agent_store, now) as reader:
             sets = self._views(reader, set(ids), now)
             aside = index.aside(reader)
             found = self._views(reader, aside, now) if aside else []
@@ -126,7 +126,7 @@ class Inbox:
     def verdicts_on(self, item_id: str, now: int) -> tuple[ChangeDecision, ...]:
         """The decisions that count on an item, oldest first: several, if devices decided differently. Raises `Problem`
         for an unknown id."""
-        with index.reading(self._agents, now) as reader:
+        with index.reading(self._agent_store, now) as reader:
             one_set(reader, item_id)
             return index.ledger_of(reader, [set_of(item_id)], now).find(item_id).state.heads
 
@@ -134,7 +134,7 @@ class Inbox:
         """What a contested item would be with either verdict. Raises `Problem` for an unknown id."""
         from lottisync.review.undo import ContestedValues, choice  # only a page with a contested item needs it
 
-        with index.reading(self._agents, now) as reader:
+        with index.reading(self._agent_store, now) as reader:
             one_set(reader, item_id)
             placed = index.ledger_of(reader, [set_of(item_id)], now).find(item_id)
         found = effect_of(self._actions, placed.item, placed.set.task_id)
@@ -146,7 +146,7 @@ class Inbox:
 
     def item(self, item_id: str, now: int) -> ItemView:
         """One item, in any status. Raises `Problem` for an unknown id."""
-        with index.reading(self._agents, now) as reader:
+        with index.reading(self._agent_store, now) as reader:
             one_set(reader, item_id)
             ledger = index.ledger_of(reader, [set_of(item_id)], now)
             lens = self._lens(reader, ledger, [set_of(item_id)])
@@ -154,7 +154,7 @@ class Inbox:
             return item_view(reader, ledger.find(item_id), lens)
 
     def _listed(self, now: int, task_id: str | None, *, only_open: bool) -> list[SetView]:
-        with index.reading(self._agents, now) as reader:
+        with index.reading(self._agent_store, now) as reader:
             wanted = {entry.set_id for entry in index.entries(reader, task_id, only_open=only_open)}
             return self._views(reader, wanted, now)
 

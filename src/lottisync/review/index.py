@@ -79,35 +79,35 @@ _COLUMNS = ", ".join(IndexRow._fields)
 _PARAMETERS = ", ".join("?" * len(IndexRow._fields))
 
 
-def refresh(agents: Store, now: int) -> None:
+def refresh(agent_store: Store, now: int) -> None:
     """Bring the index up to date. If it is, nothing is written."""
-    with agents.reading() as reader:
+    with agent_store.reading() as reader:
         behind = bool(_changes(reader, 1) or _lapsed(reader, now))
     if behind:
-        with agents.caching(now) as tx:
+        with agent_store.caching(now) as tx:
             _catch_up(tx, now)
 
 
 @contextmanager
-def reading(agents: Store, now: int) -> Iterator[Reader]:
+def reading(agent_store: Store, now: int) -> Iterator[Reader]:
     """A moment of the store in which the index is up to date. If the disk does not take the index, it is computed for
     this moment only (REV-160)."""
     try:
-        refresh(agents, now)
+        refresh(agent_store, now)
     except Problem as problem:
         if problem.code not in NOT_WRITTEN:
             raise
-        with agents.draft(now) as tx:
+        with agent_store.draft(now) as tx:
             _catch_up(tx, now)
             yield tx
     else:
-        with agents.reading() as reader:
+        with agent_store.reading() as reader:
             yield reader
 
 
-def rebuild(agents: Store, now: int) -> None:
+def rebuild(agent_store: Store, now: int) -> None:
     """Compute all rows again."""
-    with agents.caching(now) as tx:
+    with agent_store.caching(now) as tx:
         tx.execute("delete from change_set_index")
         begin_again(tx, CONSUMER)
         _catch_up(tx, now)
@@ -197,15 +197,15 @@ def aside(reader: Reader) -> set[str]:
     }
 
 
-def waiting(agents: Store, now: int, task_id: str | None = None) -> int:
+def waiting(agent_store: Store, now: int, task_id: str | None = None) -> int:
     """How many items wait (twins counted once) or are contested, of one task or of all. Reads only the open sets, after
     the index was brought up to date."""
-    return sum(waiting_by_task(agents, now, task_id).values())
+    return sum(waiting_by_task(agent_store, now, task_id).values())
 
 
-def waiting_by_task(agents: Store, now: int, task_id: str | None = None) -> dict[str, int]:
+def waiting_by_task(agent_store: Store, now: int, task_id: str | None = None) -> dict[str, int]:
     """How many items wait, for each task; tasks without such items are left out."""
-    with reading(agents, now) as reader:
+    with reading(agent_store, now) as reader:
         wanted = {entry.set_id for entry in entries(reader, task_id, only_open=True)}
         ledger = ledger_of(reader, wanted, now)
     return Counter(

@@ -16,10 +16,10 @@ class NotCarriedOut(NamedTuple):
     because: str | None
 
 
-def not_carried_out(agents: Store, now: int) -> list[NotCarriedOut]:
+def not_carried_out(agent_store: Store, now: int) -> list[NotCarriedOut]:
     """The verdicts that were begun and are not finished; and those that failed, if the item still waits for a
     verdict."""
-    with index.reading(agents, now) as reader:
+    with index.reading(agent_store, now) as reader:
         begun = [
             NotCarriedOut(name_of(reader, each.item), None) for _, each in saga.pending(reader) if each is not None
         ]

@@ -40,7 +40,7 @@ class ProposalRecord(msgspec.Struct, frozen=True, rename="camel"):
 
 def proposal_records(
     journal: Store,
-    agents: Store,
+    agent_store: Store,
     actions: Actions,
     now: int,
     task_id: str | None = None,
@@ -49,7 +49,7 @@ def proposal_records(
     language: str = "en",
 ) -> list[ProposalRecord]:
     """Every proposal, oldest first. With `about` only those on one thing: its history (S0-45)."""
-    with agents.reading() as reader:
+    with agent_store.reading() as reader:
         held = Ledger.read(reader, now, task_id)
         short_ids = {one.id: short(reader, one.id) for one in held.sets}
         names = {one.agent_id: agent_name(reader, one.agent_id, language) for one in held.sets}
@@ -86,9 +86,9 @@ def proposal_records(
     return found
 
 
-def decisions(agents: Store, task_id: str) -> list[ChangeDecision]:
+def decisions(agent_store: Store, task_id: str) -> list[ChangeDecision]:
     """Every decision on a task's proposals, oldest first; those of one call in the order of their items."""
-    with agents.reading() as reader:
+    with agent_store.reading() as reader:
         held = Ledger.read(reader, 0, task_id)
     indexes = {placed.item.id: index for index, placed in enumerate(held.placed())}
     return sorted(held.decisions, key=lambda one: (one.created_at, indexes.get(one.item_id, len(indexes)), one.id))

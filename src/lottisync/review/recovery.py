@@ -22,7 +22,7 @@ from lottisync.store import fork
 def recover(desk: Desk, sagas: Sagas, now: int) -> list[Outcome]:
     """Finish every saga; returns the outcome of each. To be called at start."""
     outcomes = _begin_lost_again(desk, now)
-    with desk.agents.reading() as reader:
+    with desk.agent_store.reading() as reader:
         pending = saga.pending(reader)
     return outcomes + [_play(desk, sagas, operation, request, now) for operation, request in pending]
 
@@ -33,7 +33,7 @@ def _play(desk: Desk, sagas: Sagas, operation: str, request: SagaRequest | None,
         message = "its saga cannot be read, and is given up"
         return _close(desk, operation, Outcome(operation, "failed", message), now)
     try:
-        with desk.agents.reading() as reader:
+        with desk.agent_store.reading() as reader:
             placed = Ledgers(reader, now).find(request.item, even_removed=True)
     except Exception as error:  # noqa: BLE001 - one saga that cannot be played must not stop the others
         return _close(desk, operation, failed(request.item, error), now)
@@ -45,7 +45,7 @@ def _play(desk: Desk, sagas: Sagas, operation: str, request: SagaRequest | None,
 
 def _close(desk: Desk, operation: str, outcome: Outcome, now: int) -> Outcome:
     """Report a saga that cannot be finished. It is marked as failed, so it is not reported at every start."""
-    with desk.agents.transaction(now, PERSON) as tx:
+    with desk.agent_store.transaction(now, PERSON) as tx:
         saga.fail(tx, operation, outcome.message, now)
     return outcome
 
@@ -56,7 +56,7 @@ def _close(desk: Desk, operation: str, outcome: Outcome, now: int) -> Outcome:
 def _begin_lost_again(desk: Desk, now: int) -> list[Outcome]:
     """If only the journal was restored from a backup, decisions are here and their effects are gone (REV-61). The
     journal goes on under a new host. If it has written since, the chains find the fork."""
-    begun = lost(desk.journal, desk.agents)
+    begun = lost(desk.journal, desk.agent_store)
     if not begun:
         return []
     with desk.journal.transaction(now, PERSON) as tx:
@@ -71,7 +71,7 @@ def _begin_again(desk: Desk, begun: Sequence[tuple[str, SagaRequest]], now: int)
     outcomes = []
     for operation, request in begun:
         try:
-            with desk.agents.transaction(now, PERSON) as tx:
+            with desk.agent_store.transaction(now, PERSON) as tx:
                 _begin_one_again(ReviewTransaction(desk, tx, now), operation, request)
         except Exception as error:  # noqa: BLE001 - one that cannot be begun must not stop the others
             outcomes.append(failed(request.item, error))

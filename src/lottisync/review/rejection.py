@@ -45,7 +45,7 @@ def reject(
     items that depend on them are rejected too. With `only_open` only the open ones."""
     reason = _checked_reason(reason)
     sagas.finish_begun(item_ids, now)
-    with desk.agents.transaction(now, PERSON) as tx:
+    with desk.agent_store.transaction(now, PERSON) as tx:
         act = ReviewTransaction(desk, tx, now, shown)
         wanted = [ident for ident in item_ids if not only_open or act.ledgers.find(ident).state.open]
         outcomes = [_reject(act, ident, reason) for ident in wanted]
@@ -78,7 +78,7 @@ def defer(
     if until <= now:
         raise Problem("bad-value", "an item can be deferred to a later time; {iso} has passed", iso=iso(until))
     sagas.finish_begun(item_ids, now)
-    with desk.agents.transaction(now, PERSON) as tx:
+    with desk.agent_store.transaction(now, PERSON) as tx:
         act = ReviewTransaction(desk, tx, now, shown)
         return [_decide(act, ident, ItemStatus.DEFERRED, until=iso(until)) for ident in item_ids]
 
@@ -143,10 +143,10 @@ def note_mark(act: ReviewTransaction, placed: Placed, *, rejected: bool) -> None
 
 def settle_marks(desk: Desk, sagas: Sagas, now: int) -> None:
     """Record rejections in the journal, for the sagas that were begun."""
-    with desk.agents.reading() as reader:
+    with desk.agent_store.reading() as reader:
         requests = [request for _, request in saga.pending(reader) if request is not None and request.kind == "mark"]
     if requests:
-        with desk.agents.reading() as reader:
+        with desk.agent_store.reading() as reader:
             ledgers = Ledgers(reader, now)
             begun = [Begun(ledgers.find(one.item, even_removed=True), one) for one in requests]
         sagas.finish(begun, now)

@@ -40,7 +40,7 @@ class OpenProposal(NamedTuple):
 
 
 def open_proposals(
-    agents: Store,
+    agent_store: Store,
     actions: Actions,
     now: int,
     *,
@@ -49,7 +49,7 @@ def open_proposals(
     hidden: Callable[[Placed], bool] = shows_all,
 ) -> list[OpenProposal]:
     """The agent's open proposals, without those that are `hidden`."""
-    with agents.reading() as reader:
+    with agent_store.reading() as reader:
         ledger = Ledger.read(reader, now, task_id)
     return [
         OpenProposal(

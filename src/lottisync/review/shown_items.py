@@ -27,11 +27,11 @@ create table if not exists item_shown (item_id text not null primary key, digest
 """The digest of each item as it was last shown here; local."""
 
 
-def remember(agents: Store, items: Iterable[ItemView], now: int) -> bool:
+def remember(agent_store: Store, items: Iterable[ItemView], now: int) -> bool:
     """Store the digests of the items on a page, at `now` (ms). If they are stored already, nothing is written. Returns
     False if the disk does not take them: then the items must be shown again before a verdict (REV-430)."""
     try:
-        _keep(agents, {item.id: item.shown for item in items}, now)
+        _keep(agent_store, {item.id: item.shown for item in items}, now)
     except Problem as problem:
         if problem.code not in NOT_WRITTEN:
             raise
@@ -39,22 +39,22 @@ def remember(agents: Store, items: Iterable[ItemView], now: int) -> bool:
     return True
 
 
-def follow(agents: Store, outcomes: Iterable[Outcome], now: int) -> None:
+def follow(agent_store: Store, outcomes: Iterable[Outcome], now: int) -> None:
     """Store the digests of items that were shown, as the person's own `defer` or `undo` changes them; nothing if the
     disk does not take them, for the verdict itself is written."""
     decided = {one.item: one.decision for one in outcomes if one.result in ("deferred", "undone") and one.decision}
-    with agents.reading() as reader:
+    with agent_store.reading() as reader:
         known = remembered(reader, decided)
     with left_out_if_not_written():
-        _keep(agents, {ident: shown_after(digest, decided[ident]) for ident, digest in known.items()}, now)
+        _keep(agent_store, {ident: shown_after(digest, decided[ident]) for ident, digest in known.items()}, now)
 
 
-def _keep(agents: Store, digests: Mapping[str, str], now: int) -> None:
-    with agents.reading() as reader:
+def _keep(agent_store: Store, digests: Mapping[str, str], now: int) -> None:
+    with agent_store.reading() as reader:
         known = remembered(reader, digests)
     news = [(ident, digest) for ident, digest in digests.items() if known.get(ident) != digest]
     if news:
-        with agents.transaction(now, None) as tx:
+        with agent_store.transaction(now, None) as tx:
             for row in news:
                 tx.execute("insert or replace into item_shown(item_id, digest) values (?, ?)", row)
 

@@ -29,7 +29,7 @@ def take_back(desk: Desk, sagas: Sagas, item_id: str, now: int, *, shown: Shown 
     """Take a verdict back. What was confirmed is written back where nobody has written since, and the item
     counts as retracted by the user; what was rejected, put off or retracted is pending again."""
     sagas.finish_begun([item_id], now)
-    with desk.agents.transaction(now, PERSON) as tx:
+    with desk.agent_store.transaction(now, PERSON) as tx:
         act = ReviewTransaction(desk, tx, now, shown)
         begun = _begin(act, act.ledgers.find(item_id))
     if isinstance(begun, Outcome):

@@ -11,16 +11,16 @@ from lottisync.store.reader import Reader
 from lottisync.store.store import Store
 
 
-def is_needed(journal: Store, agents: Store) -> bool:
+def is_needed(journal: Store, agent_store: Store) -> bool:
     """Whether recovery has anything to do."""
-    with agents.reading() as reader:
+    with agent_store.reading() as reader:
         pending = bool(saga.pending(reader))
-    return pending or bool(lost(journal, agents))
+    return pending or bool(lost(journal, agent_store))
 
 
-def lost(journal: Store, agents: Store) -> list[tuple[str, SagaRequest]]:
+def lost(journal: Store, agent_store: Store) -> list[tuple[str, SagaRequest]]:
     """The verdicts whose effects the journal does not hold any more, each with its operation."""
-    with agents.reading() as reader, journal.reading() as effects:
+    with agent_store.reading() as reader, journal.reading() as effects:
         return saga.lost(reader, lambda witness: _is_here(effects, witness))
 
 

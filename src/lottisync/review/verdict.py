@@ -60,7 +60,7 @@ class Verdicts:
     def __init__(
         self,
         journal: Store,
-        agents: Store,
+        agent_store: Store,
         actions: Actions,
         *,
         device_id: str,
@@ -70,7 +70,7 @@ class Verdicts:
         note: Note = unnoted,
     ) -> None:
         self._note = note
-        self._desk = Desk(journal, agents, actions, device_id, new_id, sovereignty)
+        self._desk = Desk(journal, agent_store, actions, device_id, new_id, sovereignty)
         self._sagas = sagas(self._desk)
 
     def confirm(
@@ -162,12 +162,12 @@ class Verdicts:
         return outcomes
 
     def _items(self, set_id: str) -> list[str]:
-        with self._desk.agents.reading() as reader:
+        with self._desk.agent_store.reading() as reader:
             return [item.id for item in one_set(reader, f"{set_id}.0").items]
 
     def _in_order(self, item_ids: Iterable[str]) -> list[str]:
         wanted = list(dict.fromkeys(item_ids))
-        with self._desk.agents.reading() as reader:
+        with self._desk.agent_store.reading() as reader:
             sets = {change_set.id: change_set for change_set in (one_set(reader, ident) for ident in wanted)}
         in_order = sorted(sets.values(), key=lambda change_set: change_set.order)
         order = [item.id for change_set in in_order for item in change_set.items]
