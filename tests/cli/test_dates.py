@@ -128,7 +128,7 @@ def test_cli_307_a_day_that_does_not_exist() -> None:
 
 
 @pytest.mark.parametrize("said", ["um 25 Uhr", "soon", "soon 9:00", "25:00", "13 pm", "2026-12-01T25:00", "1900-01-01"])
-def test_cli_460_what_is_no_time_is_refused_in_words_of_what_was_asked_for(said: str) -> None:
+def test_cli_460_what_is_not_a_time_is_refused_in_words_of_what_was_asked_for(said: str) -> None:
     """CLI-460: who sets a reminder was told of due dates."""
     with pytest.raises(Usage, match="a time is like"):
         moment(said, SUNDAY, at=MORNING)
