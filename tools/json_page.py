@@ -48,9 +48,9 @@ def generated(examples: Examples) -> str:
         parts.append(f"\n### {name}\n\n{' '.join((kind.__doc__ or '').split())}\n\n| member | |\n|---|---|\n")
         parts += [f"| `{field.encode_name}` | {written(field.type)} |\n" for field in fields(kind)]
     parts.append(
-        "\n## The codes of errors\n\nAll of them, also those of faults, each with a sentence that it comes with"
+        "\n## The codes of errors\n\nAll of them, also those of faults, each with a sentence that it comes with.\n"
     )
-    parts.append(".\n\n| code | |\n|---|---|\n")
+    parts.append("\n| code | |\n|---|---|\n")
     parts += [f"| `{code}` | {_sentence(several)} |\n" for code, several in codes().items()]
     return "".join(parts)
 

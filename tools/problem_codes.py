@@ -1,12 +1,12 @@
 """The codes that errors have, read off the source: what a `Problem` is made with, wherever one is made.
 
 A program that reads `{"error":{"code":...}}` compares codes, so they stand in docs/json.md (`tools/json_page.py`). So
-do those of faults, which `check` answers with, and of what a command says of an error that is none of ours. Those of
+do those of faults, which `check` answers with, and of what a command says of an error of the system or of a call. Those of
 the conformance adapter stand in its own page.
 
 A code is a text where it is given, or a name at the top of a module. Where a private function of a module takes it as
 its parameter `code`, the calls of that function are looked at. Where a class says of its `code` which ones there are (a
-`Literal`), these are taken. Whoever hands on the code of another error says `error.code`. A code that is made in any
+`Literal`), these are taken. The code of another error is handed on as `error.code`. A code that is made in any
 other way cannot be read off the source, and ends this program with an error (`Unseen`); so does one without a sentence.
 
 Why `Problem.code` is `str` and not a `Literal` of all codes: such a type would be one list below all packages. Every
@@ -146,7 +146,7 @@ class _Reading:
         if inside is not None and _is_parameter(code, inside):
             own = within in self._classes and inside.name in ("__init__", "__new__")
             if own or (not within and (file, inside.name) in self._local):
-                return  # whoever calls it gives the code
+                return  # the caller gives the code
         if isinstance(code, ast.Attribute) and code.attr == "code":
             return  # the code of another error, handed on
         name = _called(call)

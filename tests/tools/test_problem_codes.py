@@ -34,7 +34,7 @@ def fail(error: Problem) -> None:
     raise Listed("listed", "it is on the list")
     raise Listed(LISTED[name], "it is {name}")
     raise Listed("other", "it is another")
-    raise Named("that is no name")
+    raise Named("it is a bad name")
     raise _made("made", Sentence("nobody was there"))
     raise _made("also-made", str(error))
     reason = Sentence("before")
@@ -57,7 +57,7 @@ def test_a_code_is_found_wherever_a_problem_is_made(tmp_path: Path) -> None:
     (tmp_path / "module.py").write_text(MODULE)
     assert codes(tmp_path) == {
         "also-made": ["{reason} is why"],
-        "bad-name": ["that is no name"],
+        "bad-name": ["it is a bad name"],
         "bad-value": ["{what} is wrong"],
         "disk-full": ["no room"],
         "few": ["{count} of them"],

@@ -168,7 +168,7 @@ class Story:
         report = self.laptop.run("agent", "report", self.task)
         lines: list[StageText] = [
             f"lottisync agent wake  ({before['title']!r})",
-            f"{agent['name']}: {result['proposed']} proposed, the task untouched",
+            f"{agent['name']}: {result['proposalsMade']} proposed, the task untouched",
             (report["content"]["tldr"], "italic"),
         ]
         self.stage.step("An agent wakes for one task, reports, and proposes", lines, [])
@@ -259,7 +259,7 @@ class Story:
     # 7
     def second_wake(self) -> None:
         result = self.laptop.run("agent", "wake", self.task)
-        lines: list[StageText] = ["lottisync agent wake", f"{result['proposed']} proposed"]
+        lines: list[StageText] = ["lottisync agent wake", f"{result['proposalsMade']} proposed"]
         self.stage.step("The next wake has learnt from the verdicts", lines, [])
         if self.server is None:
             return

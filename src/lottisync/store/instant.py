@@ -16,7 +16,7 @@ from typing import Annotated
 import msgspec
 
 InstantText = Annotated[str, msgspec.Meta(extra_json_schema={"title": "instant"})]
-"""An instant in a struct that is shown to programs. A reader of a file does not check its form."""
+"""An instant in a struct that is shown to programs. Its form is not checked when it is read."""
 LAST = 253_402_300_799_999
 """9999-12-31T23:59:59.999Z."""
 _LAST_THERE = LAST - 2 * 86_400_000
