@@ -1,8 +1,8 @@
 """The codes that errors have, read off the source: what a `Problem` is made with, wherever one is made.
 
-A program that reads `{"error":{"code":...}}` compares codes, so they are in docs/json.md (`tools/json_page.py`). The codes
-of faults, with which `check` answers, are there, too, and those that a command gives where the system or the call is
-wrong. Those of the conformance adapter are on its own page.
+A program that reads `{"error":{"code":...}}` compares codes, so they are in docs/json.md (`tools/json_page.py`). The
+codes of faults, with which `check` answers, are there, too, and those that a command gives where the system or the call
+is wrong. Those of the conformance adapter are on its own page.
 
 A code is a text where it is given, or a name at the top of a module. Where a private function of a module takes it as
 its parameter `code`, the calls of that function are looked at. Where a class says of its `code` which ones there are (a
