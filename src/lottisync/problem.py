@@ -10,8 +10,8 @@ When a `Problem` is raised, nothing was changed. Any other exception that reache
 from typing import NewType, Self
 
 Marked = NewType("Marked", object)
-"""The template of a sentence that stands in a table (`lottisync.language.marked`). It is no `str` for the type checker:
-who shows a text does not take it, so it is said first, or becomes a `Sentence` or a `Problem`."""
+"""The template of a sentence in a table (`lottisync.language.marked`). For the type checker it is not a `str`, so
+nothing that shows a text takes it: it has to be said first, or become a `Sentence` or a `Problem`."""
 
 
 class Sentence(str):
