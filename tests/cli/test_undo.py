@@ -242,7 +242,7 @@ def test_cli_1451_a_verdict_that_was_given_again_is_another_act(tmp_path: Path) 
     first, second = _two_proposals(desk)
     call(home, "review", "reject", first, second)
     call(home, "review", "undo", first)
-    assert call(home, "undo")["undone"]["text"] == "rejected: 1 proposal"
+    assert call(home, "undo")["takenBack"]["text"] == "rejected: 1 proposal"
     call(home, "review")
     call(home, "review", "reject", first, second)
     rejected = max(act["number"] for act in call(home, "undo", "--list")["acts"])
@@ -251,7 +251,7 @@ def test_cli_1451_a_verdict_that_was_given_again_is_another_act(tmp_path: Path) 
     call(home, "review", "confirm", first)
     call(home, "undo", str(rejected))
     assert [item.title for item in desk.page.items][1:] == ["Milk"]
-    assert call(home, "undo")["undone"]["text"] == "confirmed: 1 proposal"
+    assert call(home, "undo")["takenBack"]["text"] == "confirmed: 1 proposal"
 
 
 def test_cli_145_a_verdict_whose_effect_was_edited_since_stays(tmp_path: Path) -> None:
