@@ -142,7 +142,6 @@ def test_rev463_what_a_proposal_is_about_is_not_asked_for(desk: Desk) -> None:
     ("tool", "args", "typed", "asked"),
     [
         ("link_task", {"relation": "blocks", "targetTaskId": "t2"}, "fixes", ["relation"]),
-        ("migrate_checklist_items", {"items": [{"id": "i1", "title": "Flour"}], "targetTaskId": "t2"}, "", ["title"]),
         (
             "update_checklist_items",
             {"items": [{"id": "i1", "isChecked": True, "reason": "The note says so, now", "evidenceEntryIds": ["e1"]}]},
@@ -161,3 +160,11 @@ def test_rev463_nobody_is_asked_to_type_an_id(
     shown = desk.type("-i", keys=["e", *[typed] * len(asked), "q"])
     assert re.findall(r"^(\w+) \[.*\]:$", shown, re.MULTILINE) == asked
     assert [one["outcome"] for one in desk.ask("ledger")] == ["confirmed"]
+
+
+def test_rev463_a_proposal_in_which_nothing_can_be_typed_waits_for_another_key(desk: Desk) -> None:
+    """REV-46: it was confirmed as if it had been edited."""
+    desk.edit_journal(lambda tx: tasks.add_task(tx, "t2", "Go shopping"))
+    desk.propose("migrate_checklist_items", {"items": [{"id": "i1", "title": "Flour"}], "targetTaskId": "t2"})
+    assert "There is nothing to edit in this proposal." in desk.type("-i", keys=["e", "q"])
+    assert [one["outcome"] for one in desk.ask("ledger")] == ["pending"]

@@ -4,7 +4,11 @@ import pytest
 from tests.review.reviewer import Reviewer
 
 from lottisync.journal import checklist, tasks
+from lottisync.journal.toolbox import ACTIONS
+from lottisync.review.inbox import Inbox
+from lottisync.review.proposal_record import proposal_records
 
+MOVED = 'Move "Flour" to "Order flour"'
 MOVE = {"items": [{"id": "t1-i0", "title": "Flour"}], "targetTaskId": "t2"}
 
 
@@ -35,7 +39,7 @@ def test_rev96_an_item_moves_with_its_tick_and_back(kitchen: Reviewer) -> None:
 
 
 def test_rev46_an_edit_moves_it_to_another_task_than_proposed(kitchen: Reviewer) -> None:
-    """REV-46: the item is what it is about. The other task is an argument; an edit of it was refused."""
+    """REV-46, REV-950: the item is what it is about. The other task is an argument, and named as it was decided."""
     kitchen.add_task("t3", "Order flour")
     kitchen.propose("migrate_checklist_items", MOVE)
     [item] = kitchen.waiting()
@@ -44,6 +48,23 @@ def test_rev46_an_edit_moves_it_to_another_task_than_proposed(kitchen: Reviewer)
     edited = kitchen.verdicts.confirm(item.id, kitchen.later(), edited_args={**item.args, "targetTaskId": "t3"})
     assert edited.result == "applied"
     assert [kitchen.titles(task) for task in ("t1", "t2", "t3")] == [["Salt"], [], ["Flour"]]
+    shown = Inbox(kitchen.journal, kitchen.agents, ACTIONS).item(item.id, kitchen.now)
+    assert (shown.summary, shown.about, shown.changes[1].after) == (MOVED, "Order flour", "Order flour")
+    [record] = proposal_records(kitchen.journal, kitchen.agents, ACTIONS, kitchen.now)
+    assert [record.summary, *(each.human_summary for each in record.decisions)] == [MOVED, MOVED]
+    kitchen.verdicts.undo(item.id, kitchen.later())
+    assert [
+        each.human_summary
+        for each in proposal_records(kitchen.journal, kitchen.agents, ACTIONS, kitchen.now)[0].decisions
+    ] == [MOVED, MOVED]
+
+
+def test_rev46_the_title_says_which_item_moves_and_is_no_argument_to_edit(kitchen: Reviewer) -> None:
+    """REV-46: an edit of it changed nothing, and was called applied."""
+    kitchen.propose("migrate_checklist_items", MOVE)
+    [item] = kitchen.waiting()
+    other = kitchen.verdicts.confirm(item.id, kitchen.later(), edited_args={**item.args, "title": "Oats"})
+    assert (other.result, other.message) == ("failed", "an edit changes the arguments, not what they are about")
 
 
 def test_rev96_two_devices_that_confirm_it_move_it_once(kitchen: Reviewer, phone: Reviewer) -> None:

@@ -1,6 +1,7 @@
 """`review --interactive`: each item that waits, one by one, as in `git add -p`. Each answer is carried out at once."""
 
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -94,6 +95,9 @@ def _ask_about(terminal: Terminal, item_id: str, keys: KeyInput) -> str:
             for known, meaning in KEYS.items():
                 terminal.line(f"{known}  {say(meaning)}")
             continue
+        if key == "e" and not _editable(item.tool, args):
+            terminal.line(say("There is nothing to edit in this proposal."))
+            continue
         if key == "e":
             args = _edited(terminal, item.tool, args, keys)
         outcome = _decided(terminal, key, item, args, keys, seen_stale=seen_stale)
@@ -130,10 +134,15 @@ def _page_of(terminal: Terminal, item_id: str) -> ItemView:
     return item
 
 
+def _editable(tool: str, args: Iterable[str]) -> list[str]:
+    """The arguments that a person is asked for."""
+    return [name for name in args if name not in ACTIONS.unasked(tool)]
+
+
 def _edited(terminal: Terminal, tool: str, before: dict[str, Any], keys: KeyInput) -> dict[str, Any]:
     """The arguments as the person typed them; an empty line leaves one as it was."""
     args = dict(before)
-    for name in [name for name in args if name not in ACTIONS.unasked(tool)]:
+    for name in _editable(tool, before):
         terminal.line(f"{name} [{args[name]}]:")
         typed = keys.line().strip()
         if typed:

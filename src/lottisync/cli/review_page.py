@@ -10,12 +10,13 @@ from lottisync.cli.terminal import Terminal
 from lottisync.cli.times import local
 from lottisync.device import clock
 from lottisync.entities.entity import DELETED_AT
+from lottisync.entities.version import Damaged
 from lottisync.journal import words
 from lottisync.journal.obstacles import in_titles
 from lottisync.journal.task_action import ITEM, TASK
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import headed, say, several, spoken
-from lottisync.review.action import FieldChange, Unreadable
+from lottisync.review.action import Action, FieldChange, Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import StaleField
 from lottisync.review.inbox import Inbox, SetView
@@ -185,7 +186,20 @@ def _took_effect(terminal: Terminal, outcome: Outcome, item: ItemView) -> str:
     if decision is None or not decision.edited:
         return item.summary
     action = ACTIONS.read(item.tool, {**item.args, **decision.args}, complete=False)
-    return item.summary if isinstance(action, Unreadable) else action.summary(item.about, spoken())
+    if isinstance(action, Unreadable):
+        return item.summary
+    proposed, edited = ACTIONS.read(item.tool, item.args), name_now(terminal, action, item.task_id)
+    same = not isinstance(proposed, Unreadable) and name_now(terminal, proposed, item.task_id) == edited
+    return action.summary(item.about if same else edited, spoken())
+
+
+def name_now(terminal: Terminal, action: Action, task_id: str) -> str | None:
+    """What the thing that an action names is called now; None if it is not here, or damaged."""
+    try:
+        with terminal.home.journal.reading() as reader:
+            return action.name(action.read_target(reader, task_id))
+    except Damaged:
+        return None
 
 
 def _show_stale(terminal: Terminal, fields: list[StaleField]) -> None:

@@ -29,7 +29,7 @@ from lottisync.cli.review_items import (
     waiting,
     waiting_in_set,
 )
-from lottisync.cli.review_page import CHANGED, minute, show_item, show_outcomes, show_sets
+from lottisync.cli.review_page import CHANGED, minute, name_now, show_item, show_outcomes, show_sets
 from lottisync.cli.review_words import word
 from lottisync.cli.terminal import Terminal, common
 from lottisync.cli.watch import watchable
@@ -391,19 +391,22 @@ def log(terminal: Terminal, task_id: str) -> None:
         records = proposal_records(home.journal, home.agent, ACTIONS, clock.now(), task_id, language=spoken())
         proposed = {record.id: record.summary for record in records}
         rows = [
-            (names[d.item_id], minute(d.created_at), _verdict(d), _decided(d, proposed), d.reason or "") for d in found
+            (names[d.item_id], minute(d.created_at), _verdict(d), _decided(terminal, d, proposed), d.reason or "")
+            for d in found
         ]
         terminal.table([""] * 5, rows)
 
     terminal.emit(Decisions(listed), shown)
 
 
-def _decided(decision: ChangeDecision, proposed: Mapping[str, str]) -> str:
+def _decided(terminal: Terminal, decision: ChangeDecision, proposed: Mapping[str, str]) -> str:
     """What was decided on, in the reader's language, as it was put in other words; what cannot be read, as stored."""
     if not decision.edited:
         return proposed.get(decision.item_id, decision.human_summary)
     action = ACTIONS.read(decision.tool_name, decision.args, complete=False)
-    return decision.human_summary if isinstance(action, Unreadable) else action.summary(language=spoken())
+    if isinstance(action, Unreadable):
+        return decision.human_summary
+    return action.summary(name_now(terminal, action, decision.task_id), spoken())
 
 
 def _verdict(decision: ChangeDecision) -> str:

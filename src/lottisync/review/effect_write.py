@@ -28,6 +28,7 @@ from lottisync.review.policy import Policy
 from lottisync.review.projection import ItemStatus
 from lottisync.review.proposal import prose, undo_operation
 from lottisync.review.saga import SagaRequest
+from lottisync.store.reader import Reader
 from lottisync.store.transaction import Transaction
 
 
@@ -45,13 +46,13 @@ def take_effect(tx: Transaction, actions: Actions, placed: Placed, request: Saga
         args = held.get("args", request.args)
         outcome = Outcome(item.id, "already", "its effect is here already")
         result: WriteResult = "no-op" if held.get("result") == "no-op" else "applied"
-        return Done(outcome, args, summary_text(actions, item, args, target_view), tx.knowledge(), result)
+        return Done(outcome, args, sentence_of(tx, actions, item, args, task_id), tx.knowledge(), result)
     plan = planned(action, target_view, placed, request, policy)
     refused = refusal(item, plan)
     if refused is not None:
         return Done(refused, request.args)
     result = "no-op" if plan.satisfied else "applied"
-    sentence = summary_text(actions, item, request.args, target_view)
+    sentence = sentence_of(tx, actions, item, request.args, task_id)
     effect_write = EffectWrite(task_id, placed.set.agent_id, item.operation_id, request.at, target_view, plan.writes)
     action.carry_out(tx, effect_write)
     message = plan.withheld or (Sentence("it was so already") if plan.satisfied else "")
@@ -65,7 +66,7 @@ def take_back(tx: Transaction, actions: Actions, placed: Placed, request: SagaRe
     if isinstance(effect, Unreadable):
         return Done(Outcome(item.id, "failed", effect.reason), request.args)
     restoration = undo.undoing(tx, effect)
-    sentence = summary_text(actions, item, request.args, effect.read_target(tx))
+    sentence = sentence_of(tx, actions, item, request.args, placed.set.task_id)
     outcome = Outcome(item.id, "undone", stale=restoration.stale)
     if undo_base(restoration.holder, item) != request.base:
         return Done(msgspec.structs.replace(outcome, stale=[]), request.args, sentence, tx.knowledge())
@@ -89,7 +90,7 @@ def keep_effect(tx: Transaction, actions: Actions, placed: Placed) -> Done:
         message = Sentence("its effect has not arrived here yet; synchronise first")
         return Done(Outcome(item.id, "failed", message), item.args)
     standing = item.args if args is None else {**prose(item.args), **args}
-    sentence = summary_text(actions, item, standing, effects.read_target(actions, item, placed.set.task_id, tx))
+    sentence = sentence_of(tx, actions, item, standing, placed.set.task_id)
     return Done(Outcome(item.id, "kept"), standing, sentence, tx.knowledge(), "no-op" if args is None else "applied")
 
 
@@ -103,10 +104,13 @@ def mark_rejection(tx: Transaction, actions: Actions, placed: Placed, *, rejecte
 # -- reading and comparing
 
 
-def summary_text(actions: Actions, item: ChangeItem, args: Mapping[str, Any], target_view: TargetView) -> str:
-    """The present summary, to be stored in a decision."""
+def sentence_of(reader: Reader, actions: Actions, item: ChangeItem, args: Mapping[str, Any], task_id: str) -> str:
+    """The sentence of an item with these arguments, to be stored in a decision. A person's edit may name another thing
+    than was proposed: the name is read with the edit."""
     action = actions.read(item.tool_name, {**prose(item.args), **args}, complete=False)
-    return item.human_summary if isinstance(action, Unreadable) else action.summary(action.name(target_view))
+    if isinstance(action, Unreadable):
+        return item.human_summary
+    return action.summary(action.name(action.read_target(reader, task_id)))
 
 
 def refusal(item: ChangeItem, plan: EffectPlan) -> Outcome | None:

@@ -173,21 +173,30 @@ def item_view(journal: Reader, placed: Placed, lens: Lens) -> ItemView:
         superseded_by=state.superseded_by,
         supersedes=placed.item.supersedes,
     )
-    return msgspec.structs.replace(_as_taken(view, placed, lens, seen), shown=_digest(view, placed, seen))
+    return msgspec.structs.replace(_as_taken(view, journal, placed, lens), shown=_digest(view, placed, seen))
 
 
-def _as_taken(view: ItemView, placed: Placed, lens: Lens, seen: _Seen) -> ItemView:
-    """The view of an item that the person edited, with the values that took effect (REV-950). The digest is that of the
-    proposal, so that the person's own verdict leaves a page valid."""
+def _as_taken(view: ItemView, journal: Reader, placed: Placed, lens: Lens) -> ItemView:
+    """The view of an item that the person edited, with the values that took effect (REV-950), and of the thing that
+    these name. The digest is that of the proposal, so that the person's own verdict leaves a page valid."""
     taken = placed.taken
     if taken is placed.item:
         return view
-    target_view = seen.target_view
-    action = lens.actions.read(taken.tool_name, taken.args, edits=placed.item.args)
+    edits = placed.item.args
+    action = lens.actions.read(taken.tool_name, taken.args, edits=edits)
+    if isinstance(action, Unreadable):
+        summary = lens.ledger.summary(lens.actions, taken, language=lens.language, edits=edits)
+        return msgspec.structs.replace(view, summary=summary, changes=[])
+    try:
+        target_view = action.read_target(journal, placed.set.task_id)
+    except Damaged:
+        target_view = TargetView()
+    name = action.name(target_view) or lens.ledger.planned_name(action, lens.actions)
     return msgspec.structs.replace(
         view,
-        summary=lens.ledger.summary(lens.actions, taken, target_view, language=lens.language, edits=placed.item.args),
-        changes=[] if isinstance(action, Unreadable) else action.changes(target_view, seen.name),
+        summary=lens.ledger.summary(lens.actions, taken, target_view, language=lens.language, edits=edits),
+        changes=action.changes(target_view, name),
+        about=name or None,
     )
 
 

@@ -56,15 +56,14 @@ def proposal_records(
     found = []
     with journal.reading() as reader:
         for placed in held.placed():
-            item = placed.item
+            item, taken = placed.item, placed.taken
             action = actions.read(item.tool_name, item.args)
             if about is not None and (isinstance(action, Unreadable) or not action.is_about(about)):
                 continue
             try:
-                target_view = effect.read_target(actions, item, placed.set.task_id, reader)
+                target_view = effect.read_target(actions, taken, placed.set.task_id, reader)
             except Damaged:  # its sentence goes without what the target holds, and the record hides no other
                 target_view = TargetView()
-            taken = placed.taken
             edits = None if taken is item else item.args
             found.append(
                 ProposalRecord(

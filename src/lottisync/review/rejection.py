@@ -104,9 +104,10 @@ def _decide(
         if not isinstance(found, Unreadable) and effect.held_receipt(found, target_view, reader) is not None:
             return Outcome(item_id, "already", "it was confirmed on another device, whose decision has not arrived yet")
         knowledge = reader.knowledge()
+        sentence = effect_write.sentence_of(reader, desk.actions, item, item.args, task_id)
     decision = msgspec.structs.replace(
         decision_of(act, placed, verdict, knowledge),
-        human_summary=effect_write.summary_text(desk.actions, item, item.args, target_view),
+        human_summary=sentence,
         reason=reason,
         until=until,
     )

@@ -32,7 +32,7 @@ class MigrateChecklistItem(MovedItem, OwnedAction):
     tool: ClassVar[str] = "migrate_checklist_item"
     purpose: ClassVar[str] = "Propose to move one checklist item to another task."
     offered: ClassVar[bool] = False
-    subject: ClassVar[frozenset[str]] = frozenset({"id"})
+    subject: ClassVar[frozenset[str]] = frozenset({"id", "title"})
     by_id: ClassVar[frozenset[str]] = frozenset({"targetTaskId"})
     companions: ClassVar[Mapping[str, tuple[str, ...]]] = {POSITION[0]: POSITION[1:]}
 
