@@ -82,6 +82,68 @@ def test_cli_1100_a_day_that_may_be_another_one_is_refused_in_each_language(lang
         day(said, SUNDAY)
 
 
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("de", "in 2 Stunden"),
+        ("de", "in 24 Stunden"),
+        ("de", "vor 2 Stunden"),
+        ("de", "in 1 Tag und 3 Stunden"),
+        ("de", "jetzt"),
+        ("de", "morgen um 14 Uhr"),
+        ("de", "14uhr"),
+        ("es", "en 2 horas"),
+        ("es", "mañana a las 14"),
+        ("fr", "dans 2 heures"),
+        ("fr", "demain à 14h"),
+        ("fr", "maintenant"),
+        ("ro", "în 2 ore"),
+    ],
+)
+def test_cli_307_a_day_with_a_time_is_refused_in_each_language(language: str, said: str) -> None:
+    """CLI-307: hours were read as a day, and the time was lost."""
+    with speaking(language), pytest.raises(Usage):
+        day(said, SUNDAY)
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "meant"),
+    [
+        ("de", "in 2 Stunden", "in 2 hours"),
+        ("de", "in einer Stunde", "in 1 hour"),
+        ("de", "in 24 Stunden", "in 24 hours"),
+        ("de", "in 30 Minuten", "in 30 min"),
+        ("de", "vor 2 Stunden", "2 hours ago"),
+        ("es", "en 2 horas", "in 2 hours"),
+        ("es", "hace 2 horas", "2 hours ago"),
+        ("fr", "dans 2 heures", "in 2 hours"),
+        ("fr", "il y a 30 minutes", "30 min ago"),
+        ("ro", "în 2 ore", "in 2 hours"),
+        ("ro", "în 30 de minute", "in 30 min"),
+    ],
+)
+def test_cli_1104_hours_and_minutes_in_the_readers_language(language: str, said: str, meant: str) -> None:
+    """CLI-1104: a reminder in two hours was at 9:00 of the day, which was over."""
+    with speaking(language):
+        assert moment(said, SUNDAY, at=MORNING) == moment(said, SUNDAY) == moment(meant, SUNDAY)
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("de", "jetzt"),
+        ("de", "morgen um 14 Uhr"),
+        ("fr", "demain à 14h"),
+        ("en", "in 2 stunden"),
+        ("fr", "in 2 stunden"),
+    ],
+)
+def test_cli_1104_a_time_is_not_lost_in_any_language(language: str, said: str) -> None:
+    """CLI-1104: what cannot be read whole is refused."""
+    with speaking(language), pytest.raises(Usage):
+        moment(said, SUNDAY, at=MORNING)
+
+
 ODD_CLOCKS = (0, 1, LAST, 2**48 - 1)
 
 
