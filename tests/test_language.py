@@ -280,7 +280,7 @@ def test_web_1501_a_language_has_a_name_in_the_readers_language(reader: str, nam
 
 FORMAL = {
     "de": r"\b(Ihnen|Ihre[mnrs])\b|\w+en Sie\b",
-    "es": r"(?i)\b(usted(es)?|de sus dispositivos|actualice|actualícela|haga|ponga|empareje|cópiela|mírelo)\b|; empiece\b",
+    "es": r"(?i)\b(usted(es)?|de sus dispositivos|actualice|actualícela|haga|ponga|empareje|cópiela)\b|; empiece\b",
     "fr": r"(?i)\b(vous|votre|vos)\b|\b(?!assez|chez)\w{2,}ez\b|\bfaites(-en|-le| de| lancer)\b",
     "ro": r"(?i)\bdumneavoastră\b|\b(actualizați|copiați|decideți|faceți|începeți|lăsați|verificați)\b",
 }

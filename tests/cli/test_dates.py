@@ -6,11 +6,11 @@ from datetime import date, datetime
 
 import pytest
 
-from lottisync.cli.dates import MORNING, day, moment, today
+from lottisync.cli.dates import EXAMPLES, MOMENTS, MORNING, REMINDERS, day, moment, today
 from lottisync.cli.task_form import remind_fields
 from lottisync.cli.times import ago, local
 from lottisync.journal.repetition import how_often, rule_of
-from lottisync.language import speaking, translated
+from lottisync.language import say, speaking, translated
 from lottisync.problem import Usage
 from lottisync.store.instant import LAST, iso, millis
 
@@ -142,6 +142,35 @@ def test_cli_1104_a_time_is_not_lost_in_any_language(language: str, said: str) -
     """CLI-1104: what cannot be read whole is refused."""
     with speaking(language), pytest.raises(Usage):
         moment(said, SUNDAY, at=MORNING)
+
+
+EXAMPLES_IN: dict[str, int] = {
+    str(EXAMPLES): 4,
+    str(MOMENTS): 5,
+    str(REMINDERS): 4,
+    "Due on DAY or before: tomorrow, fri, 2026-12-01; or week, or overdue.": 3,
+    "Instead of --for: like fri, tomorrow 14:00 or 2026-12-01.": 3,
+    "Like 2026-12-01 or tomorrow, or none.": 2,
+    "Like 2026-12-01, tomorrow, fri or 'in 2 weeks'.": 4,
+    "Not now but then, if a daemon runs: like fri 7:00 or 2026-03-01T07:00.": 2,
+}
+"""A text -> how many examples of a day or a time it gives."""
+BEFORE = re.compile(r".*?(?:\b(?:like|wie|como|comme|ca)|(?:before|früher|antes|avant|devreme) ?:) ", re.IGNORECASE)
+BETWEEN = re.compile(r",? (?:or|oder|o|ou|sau) |, | ?[;.]")
+IN_ENGLISH = re.compile(r"\b(tomorrow|fri|weeks|hours)\b")
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "ro"])
+@pytest.mark.parametrize("text", EXAMPLES_IN)
+def test_cli_1100_the_examples_are_in_the_readers_language_and_are_taken(language: str, text: str) -> None:
+    """CLI-1100, CLI-1104: `morgen 9:00, in 2 hours oder` was said, because hours were English only."""
+    with speaking(language):
+        shown = say(text)
+        examples = BETWEEN.split(BEFORE.sub("", shown, count=1))[: EXAMPLES_IN[text]]
+        for example in examples:
+            moment(example.strip("'"), SUNDAY, at=MORNING)
+    assert len(examples) == EXAMPLES_IN[text]
+    assert language == "en" or not IN_ENGLISH.search(shown)
 
 
 ODD_CLOCKS = (0, 1, LAST, 2**48 - 1)
