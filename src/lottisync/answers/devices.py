@@ -185,10 +185,10 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     because their file cannot be used, and why. `peers`: the other devices in use. `proposalsWaiting`: how many
     proposals wait for the person; null if they could not be counted. `agentsOff`: the person has turned all agents off.
     `paused`: agents that wait for an endpoint, or have used their budget of the day. `attention`: what agents want the
-    person to look at. `reminders`: what the person wanted to be reminded of. `conflictsWaiting`: how many decisions the person has to make about what
-    two devices wrote at once. `clockDoubt`: why this device's own clock cannot be right, or null. `leftOut`: why
-    something is missing in this answer: rows that are damaged. `unfinished`: verdicts that were not carried out.
-    `relay`: null if none is used."""
+    person to look at. `reminders`: what the person wanted to be reminded of. `conflictsWaiting`: how many decisions the
+    person has to make about what two devices wrote at once. `clockDoubt`: why this device's own clock cannot be right,
+    or null. `leftOut`: why something is missing in this answer: rows that are damaged. `unfinished`: verdicts that were
+    not carried out. `relay`: null if none is used."""
 
     id: DeviceId
     name: str
