@@ -278,6 +278,22 @@ def test_web_1501_a_language_has_a_name_in_the_readers_language(reader: str, nam
         assert language_name("klingon") == "klingon"
 
 
+FORMAL = {
+    "de": r"\b(Ihnen|Ihre[mnrs])\b|\w+en Sie\b",
+    "es": r"(?i)\b(usted(es)?|de sus dispositivos|actualice|actualícela|haga|ponga|empareje|cópiela)\b|; empiece\b",
+    "fr": r"(?i)\b(vous|votre|vos)\b|\b(?!assez|chez)\w{2,}ez\b|\bfaites(-en|-le| de| lancer)\b",
+    "ro": r"(?i)\bdumneavoastră\b|\b(actualizați|copiați|decideți|faceți|începeți|lăsați|verificați)\b",
+}
+"""How a language speaks to somebody whom one does not know well."""
+
+
+@pytest.mark.parametrize("name", FORMAL)
+def test_a_person_is_spoken_to_in_one_form(held: dict[str, Catalog], name: str) -> None:
+    """Some sentences said `vous` and `Ihrer` among those that say `tu` and `dein`."""
+    wrong = re.compile(FORMAL[name])
+    assert [text for message in messages(held[name]) for text in forms(message) if wrong.search(text)] == []
+
+
 DAYS_WITH_A_TIME = r" \{(until|iso|instant|joined_at|checked_at|seen|here|ours|theirs)\}"
 
 

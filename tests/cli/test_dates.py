@@ -6,11 +6,11 @@ from datetime import date, datetime
 
 import pytest
 
-from lottisync.cli.dates import MORNING, day, moment, today
+from lottisync.cli.dates import EXAMPLES, MOMENTS, MORNING, REMINDERS, day, moment, today
 from lottisync.cli.task_form import remind_fields
 from lottisync.cli.times import ago, local
 from lottisync.journal.repetition import how_often, rule_of
-from lottisync.language import speaking, translated
+from lottisync.language import say, speaking, translated
 from lottisync.problem import Usage
 from lottisync.store.instant import LAST, iso, millis
 
@@ -80,6 +80,97 @@ def test_cli_1100_a_day_that_may_be_another_one_is_refused_in_each_language(lang
     """CLI-1100, CLI-103"""
     with speaking(language), pytest.raises(Usage):
         day(said, SUNDAY)
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("de", "in 2 Stunden"),
+        ("de", "in 24 Stunden"),
+        ("de", "vor 2 Stunden"),
+        ("de", "in 1 Tag und 3 Stunden"),
+        ("de", "jetzt"),
+        ("de", "morgen um 14 Uhr"),
+        ("de", "14uhr"),
+        ("es", "en 2 horas"),
+        ("es", "mañana a las 14"),
+        ("fr", "dans 2 heures"),
+        ("fr", "demain à 14h"),
+        ("fr", "maintenant"),
+        ("ro", "în 2 ore"),
+    ],
+)
+def test_cli_307_a_day_with_a_time_is_refused_in_each_language(language: str, said: str) -> None:
+    """CLI-307: hours were read as a day, and the time was lost."""
+    with speaking(language), pytest.raises(Usage):
+        day(said, SUNDAY)
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "meant"),
+    [
+        ("de", "in 2 Stunden", "in 2 hours"),
+        ("de", "in einer Stunde", "in 1 hour"),
+        ("de", "in 24 Stunden", "in 24 hours"),
+        ("de", "in 30 Minuten", "in 30 min"),
+        ("de", "vor 2 Stunden", "2 hours ago"),
+        ("es", "en 2 horas", "in 2 hours"),
+        ("es", "hace 2 horas", "2 hours ago"),
+        ("fr", "dans 2 heures", "in 2 hours"),
+        ("fr", "il y a 30 minutes", "30 min ago"),
+        ("ro", "în 2 ore", "in 2 hours"),
+        ("ro", "în 30 de minute", "in 30 min"),
+    ],
+)
+def test_cli_1104_hours_and_minutes_in_the_readers_language(language: str, said: str, meant: str) -> None:
+    """CLI-1104: a reminder in two hours was at 9:00 of the day, which was over."""
+    with speaking(language):
+        assert moment(said, SUNDAY, at=MORNING) == moment(said, SUNDAY) == moment(meant, SUNDAY)
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("de", "jetzt"),
+        ("de", "morgen um 14 Uhr"),
+        ("fr", "demain à 14h"),
+        ("en", "in 2 stunden"),
+        ("fr", "in 2 stunden"),
+    ],
+)
+def test_cli_1104_a_time_is_not_lost_in_any_language(language: str, said: str) -> None:
+    """CLI-1104: what cannot be read whole is refused."""
+    with speaking(language), pytest.raises(Usage):
+        moment(said, SUNDAY, at=MORNING)
+
+
+EXAMPLES_IN: dict[str, int] = {
+    str(EXAMPLES): 4,
+    str(MOMENTS): 5,
+    str(REMINDERS): 4,
+    "Due on DAY or before: tomorrow, fri, 2026-12-01; or week, or overdue.": 3,
+    "Instead of --for: like fri, tomorrow 14:00 or 2026-12-01.": 3,
+    "Like 2026-12-01 or tomorrow, or none.": 2,
+    "Like 2026-12-01, tomorrow, fri or 'in 2 weeks'.": 4,
+    "Not now but then, if a daemon runs: like fri 7:00 or 2026-03-01T07:00.": 2,
+}
+"""A text -> how many examples of a day or a time it gives."""
+BEFORE = re.compile(r".*?(?:\b(?:like|wie|como|comme|ca)|(?:before|früher|antes|avant|devreme) ?:) ", re.IGNORECASE)
+BETWEEN = re.compile(r",? (?:or|oder|o|ou|sau) |, | ?[;.]")
+IN_ENGLISH = re.compile(r"\b(tomorrow|fri|weeks|hours)\b")
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "ro"])
+@pytest.mark.parametrize("text", EXAMPLES_IN)
+def test_cli_1100_the_examples_are_in_the_readers_language_and_are_taken(language: str, text: str) -> None:
+    """CLI-1100, CLI-1104: `morgen 9:00, in 2 hours oder` was said, because hours were English only."""
+    with speaking(language):
+        shown = say(text)
+        examples = BETWEEN.split(BEFORE.sub("", shown, count=1))[: EXAMPLES_IN[text]]
+        for example in examples:
+            moment(example.strip("'"), SUNDAY, at=MORNING)
+    assert len(examples) == EXAMPLES_IN[text]
+    assert language == "en" or not IN_ENGLISH.search(shown)
 
 
 ODD_CLOCKS = (0, 1, LAST, 2**48 - 1)

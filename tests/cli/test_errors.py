@@ -81,6 +81,7 @@ CALLS: dict[str, tuple[tuple[str, ...], int, tuple[str, ...]]] = {
     "bad estimate": (("task", "add", "x", "--estimate", "an hour"), 2, ("an hour",)),
     "negative estimate": (("task", "add", "x", "--estimate", "-5"), 2, ("-5",)),
     "no such command": (("tidy",), 2, ("tidy", "--help")),
+    "no verb": (("task",), 2, ("Missing command", "lottisync task --help")),
     "no such option": (("task", "list", "--colour"), 2, ("--colour", "--help")),
     "missing argument": (("task", "show"), 2, ("TASK",)),
     "listen on a port that is too large": (("daemon", "--listen", "127.0.0.1:65536"), 2, ("65536",)),
@@ -104,6 +105,15 @@ def test_cli_3_a_call_that_cannot_be_done_says_so_in_one_line_and_changes_nothin
         fails(run(*arguments, "--json"), code, *words)
     else:
         check(home, arguments, code, *words)
+
+
+@pytest.mark.parametrize("group", ["task", "agent"])
+def test_cli_3_a_group_without_a_verb_is_an_error_for_programs(group: str) -> None:
+    """CLI-3, CLI-68: its help was on standard error, and nothing on standard output. People still get the help."""
+    asked = run("--json", group)
+    fails(asked, 2, "Missing command", f"lottisync {group} --help")
+    assert json.loads(asked.out)["error"]["code"] == "usage"
+    assert run(group).err.startswith(f"Usage: lottisync {group} ")
 
 
 def test_cli_3_a_title_that_is_not_text(home: Path) -> None:

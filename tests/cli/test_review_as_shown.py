@@ -78,6 +78,15 @@ def test_rev150_what_else_has_changed_is_shown_after_ones_own_undo_too(desk: Des
     assert desk.page.task.estimate == 45
 
 
+def test_cli_66_an_item_that_is_shown_again_has_the_name_that_it_has_on_the_page(desk: Desk) -> None:
+    """CLI-66: in the answer of a verdict it had the whole id of its set."""
+    desk.propose("update_task_estimate", {"minutes": 60})
+    name = desk.name()
+    desk.edit(estimate=45)
+    [outcome] = desk.ask("confirm", name, code=1)
+    assert (outcome["result"], outcome["view"]["name"]) == ("stale", name)
+
+
 def test_rev150_a_decision_of_another_device_is_shown_after_ones_own_defer_too(desk: Desk) -> None:
     """REV-150: the kept digest has the person's own decision in it, and no other."""
     desk.propose("update_task_estimate", {"minutes": 60})

@@ -55,7 +55,7 @@ def test_cli_860_the_last_word_of_another_device_is_quoted(states: PeerStates) -
     older = "it speaks version 2 of the sync protocol, this device version 1: update this device first"
     assert said("version", older).startswith("es spricht Version 2 des Sync-Protokolls, dieses Gerät Version 1")
     assert said("version", "speak 2 or 1") == "das andere Gerät hat die Verbindung beendet: 'speak 2 or 1'"
-    assert said("revoked", "out") == "dieses Gerät wurde dort widerrufen: es gehört nicht mehr zu Ihren Geräten"
+    assert said("revoked", "out") == "dieses Gerät wurde dort widerrufen: es gehört nicht mehr zu deinen Geräten"
 
 
 @pytest.mark.parametrize("code", [*REFUSED, *ENDED])

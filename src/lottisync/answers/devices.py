@@ -184,11 +184,11 @@ class Overview(msgspec.Struct, frozen=True, rename="camel"):
     with. `damaged`: rows whose content is not what was stored, as `STORE/ID`. `unusable`: the stores that do not sync
     because their file cannot be used, and why. `peers`: the other devices in use. `proposalsWaiting`: how many
     proposals wait for the person; null if they could not be counted. `agentsOff`: the person has turned all agents off.
-    `paused`: agents whose budget of the day is used. `attention`: what agents want the person to look at. `reminders`:
-    what the person wanted to be reminded of. `conflictsWaiting`: how many decisions the person has to make about what
-    two devices wrote at once. `clockDoubt`: why this device's own clock cannot be right, or null. `leftOut`: why
-    something is missing in this answer: rows that are damaged. `unfinished`: verdicts that were not carried out.
-    `relay`: null if none is used."""
+    `paused`: agents that wait for an endpoint, or have used their budget of the day. `attention`: what agents want the
+    person to look at. `reminders`: what the person wanted to be reminded of. `conflictsWaiting`: how many decisions the
+    person has to make about what two devices wrote at once. `clockDoubt`: why this device's own clock cannot be right,
+    or null. `leftOut`: why something is missing in this answer: rows that are damaged. `unfinished`: verdicts that were
+    not carried out. `relay`: null if none is used."""
 
     id: DeviceId
     name: str

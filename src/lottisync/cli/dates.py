@@ -4,7 +4,8 @@
 A day is counted from today, in this device's zone, and lies ahead where both would fit. What may mean two days is
 refused: `01/02` is another day in London and in Boston, `may` is not a day, and next friday is not the same to all.
 Every answer says which day was understood. English always counts. In another language of the reader a day counts that
-is so many days from today (`morgen`, `in 2 Wochen`), or a weekday (`freitag`).
+is so many days from today (`morgen`, `in 2 Wochen`), or a weekday (`freitag`), and a time that is so many minutes or
+hours from now (`in 2 Stunden`).
 
 dateparser reads them. It needs the whole text to be a date. parsedatetime takes "the day after tomorrow" for tomorrow,
 and dateutil knows no "tomorrow". It takes a tenth of a second to load, so it is loaded only where a day is not written
@@ -27,6 +28,7 @@ _CLOCK = re.compile(
     r"(?:^|\s)(?:at )?(?:(\d{1,2}):(\d{2})(?: ?([ap])m)?|(\d{1,2}) ?([ap])m|(noon|midnight))$", re.ASCII
 )
 _SPAN = re.compile(r"(in )?(\d{1,4}) ?(m|min|minutes?|h|hours?)( ago)?", re.ASCII)
+_DAYS = re.compile(r"(in )?\d{1,4} (day|week|month|year)s?( ago)?", re.ASCII)
 MORNING = time(9)
 RELATIVE = ["relative-time"]
 ABSOLUTE = ["absolute-time"]
@@ -65,12 +67,12 @@ def moment(text: str, now: int, *, at: time | None = None, ahead: bool = True, l
     time alone is today; with `ahead`, tomorrow if it is over today. Raises `Usage`; `like` says what may be written
     there."""
     typed = " ".join(text.lower().split())
-    span = _SPAN.fullmatch(typed)
-    if span is not None and bool(span[1]) != bool(span[4]):
-        length = int(span[2]) * (60_000 if span[3].startswith("m") else 3_600_000)
-        return iso(now - length if span[4] else now + length)
+    if (counted := _counted(typed, now)) is not None:
+        return counted
     found = _CLOCK.search(typed)
     if found is None:
+        if " " in typed and (counted := _counted(_in_english(typed), now)) is not None:
+            return counted
         return _iso_moment(text, now, at, like)
     clock_time, rest = _time(found, text, like), typed[: found.start()].removesuffix(" at").rstrip(",")
     here = there(now)
@@ -78,6 +80,15 @@ def moment(text: str, now: int, *, at: time | None = None, ahead: bool = True, l
     if not rest and ahead and clock_time <= here.time():
         on = later(on, 1)
     return _stored(datetime.combine(on, clock_time), text, like)
+
+
+def _counted(typed: str, now: int) -> str | None:
+    """The instant that is so many minutes or hours from `now`; None if the text says something else."""
+    span = _SPAN.fullmatch(typed)
+    if span is None or bool(span[1]) == bool(span[4]):
+        return None
+    length = int(span[2]) * (60_000 if span[3].startswith("m") else 3_600_000)
+    return iso(now - length if span[4] else now + length)
 
 
 def _iso_moment(text: str, now: int, at: time | None, like: Marked) -> str:
@@ -135,29 +146,46 @@ def _in_the_readers_words(typed: str, now: int) -> str | None:
     if (language := spoken()) == "en":
         return None
     here = there(now).replace(tzinfo=None)
-    counted = _read(typed, here, [language], RELATIVE)
-    if counted is not None or " " in typed:
-        return None if counted is None else counted.isoformat()
-    # Only a weekday is within the week that begins tomorrow, from wherever one counts; a month's name is not.
+    if _DAYS.fullmatch(_in_english(typed)):
+        counted = _read(typed, here, [language], RELATIVE)
+        return None if counted is None else counted.date().isoformat()
+    if " " in typed:
+        return None
+    # Only a weekday is within the week that begins tomorrow, from wherever one counts; a month's name is not. And only
+    # a day begins at midnight.
+    on = None
     for base in (here + timedelta(days=100), here):
         found = _read(typed, base, [language], ABSOLUTE)
-        if found is None or not 1 <= (found - base.date()).days <= 7:
+        if found is None or found.time() != time() or not 1 <= (found.date() - base.date()).days <= 7:
             return None
-    return str(found)
+        on = found.date()
+    return str(on)
+
+
+def _in_english(typed: str) -> str:
+    """The words of the reader's language as dateparser reads them, like `in 2 hour`; empty if they are English. Only
+    so one sees what was counted: by the clock, 24 hours are a day. What dateparser takes no notice of stands there,
+    too, like the 14 of `morgen um 14 uhr`."""
+    if (language := spoken()) == "en" or len(typed) > LONGEST:
+        return ""
+    from dateparser.conf import Settings
+    from dateparser.languages.loader import default_loader
+
+    return " ".join(default_loader.get_locale(language).translate(typed, settings=Settings()).split())
 
 
 def _parsed(typed: str, now: int, order: str) -> str | None:
     """The reading in this order of day and month; None if there is none."""
     found = _read(typed, there(now).replace(tzinfo=None), ["en"], [*RELATIVE, *ABSOLUTE], order)
-    return None if found is None else found.isoformat()
+    return None if found is None else found.date().isoformat()
 
 
-def _read(typed: str, base: datetime, languages: list[str], parsers: list[str], order: str = "DMY") -> date | None:
+def _read(typed: str, base: datetime, languages: list[str], parsers: list[str], order: str = "DMY") -> datetime | None:
     import dateparser
 
     settings = {"RELATIVE_BASE": base, "PREFER_DATES_FROM": "future", "DATE_ORDER": order, "PARSERS": parsers}
-    found = dateparser.parse(typed, languages=languages, settings=settings)
-    return None if found is None else found.date()
+    found: datetime | None = dateparser.parse(typed, languages=languages, settings=settings)
+    return found
 
 
 def _refused(template: Marked, text: str) -> Usage:

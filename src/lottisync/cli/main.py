@@ -117,7 +117,10 @@ def _run(given: list[str]) -> None:
         _tell(given, problem.code, with_hint(problem))
         sys.exit(problem.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
+        if "--json" in given:
+            _tell(given, "usage", _one_line(click.UsageError(say("Missing command."), error.ctx)))
+        else:
+            error.show()
         sys.exit(error.exit_code)
     except click.ClickException as error:
         _tell(given, "usage", _one_line(error))

@@ -113,7 +113,7 @@ class ReviewTransaction:
         if shown is None:
             return None
         ledger, desk = self.ledgers.of_task(placed.set.task_id), self.desk
-        lens = lens_of(self.tx, ledger, desk.actions, sovereignty=desk.sovereignty)
+        lens = lens_of(self.tx, ledger, desk.actions, sovereignty=desk.sovereignty, named=[placed.set.id])
         with desk.journal.reading() as journal:
             view = item_view(journal, placed, lens)
         if view.shown == shown:
