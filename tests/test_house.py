@@ -315,20 +315,32 @@ def test_rounds_between_devices_are_carried_by_the_production_conversation() -> 
 ON_REAL_TIME = {
     "tests/support/event_loop.py": "`until` under trio, which tests run with a virtual clock alone",
     "tests/support/command_line.py": "`eventually` asks what another process has written",
+    "tests/test_waiting.py": "that `until` asks nothing while nothing happens shows only when time passes",
     "tests/web/test_limits.py": "a client that sends for ever, one byte at a time",
     "tests/sync/test_reception.py": "a stranger that opens its connections again and again",
     "tests/deep/test_held_slots.py": "strangers that come again and again, and devices that come when they are there",
 }
 """The files that sleep and make no virtual clock, and why. In the last three the pause is what a peer does."""
+BOUND_SECONDS = 60
+"""A wait that ends sooner by itself is a pause. One of so many seconds fails a test that would hang."""
 
 
 def sleeps(tree: ast.AST) -> bool:
-    """Whether some code takes `sleep` or `sleep_until` from a module: to call it or to hand it on."""
-    names = {"sleep", "sleep_until"}
+    """Whether some code takes `sleep`, `sleep_until` or `Timer` from a module, to call it or to hand it on; or waits
+    for a few seconds at most, and then goes on."""
+    names = {"sleep", "sleep_until", "Timer"}
     return any(
         (isinstance(node, ast.Attribute) and node.attr in names)
         or (isinstance(node, ast.ImportFrom) and any(one.name in names for one in node.names))
+        or (isinstance(node, ast.Call) and _goes_on_by_itself(node))
         for node in ast.walk(tree)
+    )
+
+
+def _goes_on_by_itself(call: ast.Call) -> bool:
+    return ast.unparse(call.func).rpartition(".")[2] in ("wait", "move_on_after") and any(
+        isinstance(given, ast.Constant) and isinstance(given.value, int | float) and given.value < BOUND_SECONDS
+        for given in (*call.args, *(named.value for named in call.keywords if named.arg in ("timeout", "delay")))
     )
 
 
@@ -350,6 +362,13 @@ def test_no_test_waits_by_the_clock() -> None:
         ("for _ in range(9):\n    time.sleep(0.1)", True),
         ("tasks.start_soon(anyio.sleep, 0.5)", True),
         ("from asyncio import sleep", True),
+        ("threading.Timer(0.05, gate.let_go_on).start()", True),
+        ("from threading import Timer", True),
+        ("opened.wait(0.1)", True),
+        ("opened.wait(timeout=0.1)", True),
+        ("with anyio.move_on_after(0.1):\n    await until(look)", True),
+        ("assert program.wait(60) == 0", False),
+        ("await opened.wait()", False),
         ("await anyio.sleep_forever()", False),
         ("Backoff(sleep=slept.append)", False),
     ],

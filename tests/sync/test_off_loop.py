@@ -57,12 +57,22 @@ async def test_what_a_call_raises_is_raised_where_it_is_waited_for() -> None:
 async def test_sync_970_a_caller_that_is_cancelled_waits_until_its_call_has_ended() -> None:
     """SYNC-970"""
     gate = Gate()
+    seen: list[bool] = []
+
+    async def caller() -> None:
+        try:
+            await in_thread(gate)
+        finally:
+            seen.append(gate.ended)
+
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(in_thread, gate)
+        tasks.start_soon(caller)
         await entered(gate)
         tasks.cancel_scope.cancel()
-        threading.Timer(0.05, gate.let_go_on).start()
-    assert gate.ended
+        with anyio.CancelScope(shield=True):
+            await anyio.wait_all_tasks_blocked()  # a caller that did not wait would have ended by now
+        gate.let_go_on()
+    assert seen == [True]
 
 
 async def test_a_caller_that_was_cancelled_before_begins_no_call() -> None:

@@ -111,8 +111,8 @@ class Answer(answer.StreamedAnswer):
 
 
 def request(model: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, object]:
-    """The body of one request. Neither temperature nor a token limit: reasoning models refuse the one, and the
-    two names of the other are each unknown to some server."""
+    """The body of one request. It sets no temperature, because reasoning models refuse one. It sets no token limit,
+    because that has two names, and for each of them some server does not know it."""
     body: dict[str, object] = {
         "model": model,
         "messages": [_wire_message(message) for message in messages],

@@ -108,7 +108,7 @@ def read(
 
 
 def _weighed(note: AgentMessage, text: str) -> str:
-    """The note, marked with its category and priority where they say something."""
+    """The note, marked with its category and its priority, each only if it is not the ordinary one."""
     kinds = (note.metadata.get("category"), note.metadata.get("priority"))
     marks = [mark for mark in kinds if isinstance(mark, str) and mark not in ORDINARY]
     return f"[{', '.join(marks)}] {text}" if marks else text

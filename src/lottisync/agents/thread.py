@@ -93,7 +93,8 @@ class Opening(NamedTuple):
 
 
 class Thread:
-    """Writes messages of one wake. `head` is the last message of the chain."""
+    """Writes messages of one wake. `head` is the id of the thread's last message, which the next one names; None if
+    it has none."""
 
     def __init__(
         self, agent_id: str, thread_id: str, run_key: str, head: str | None, ordinal: int, new_id: Callable[[int], str]

@@ -87,9 +87,11 @@ def _in_order(extents: dict[str, Extent], stores: Iterable[str]) -> dict[str, Ex
 
 
 class Board:
-    """`present` is what the relay showed last; `entries` what was opened, in logs. `parted` are the stores of which
-    another device holds the chain of a copy, and nobody has seen yet where the two part: all of them is published.
-    `left` are lanes of this device's that another member has spoken in: not everybody reads what lies there."""
+    """`present` is what the relay showed last; `entries` what was opened, in logs. `parted`: the stores whose chain
+    does not fit the one that another device publishes, because one of the two is a copy. The next publication has the
+    whole chain of such a store, so that the other device finds where the two part. `left`: the lanes that this device
+    has left, because another member had put messages there. What lies in them does not count as published, because
+    some devices refuse it."""
 
     def __init__(self) -> None:
         self.present: set[Name] = set()

@@ -126,7 +126,8 @@ def unusable(setting: RelaySetting, error: BaseException, refused: str = "") -> 
 
 
 def _untrusted(setting: RelaySetting, error: ssl.SSLError) -> Problem:
-    """A certificate that is not known here is given by a person; one for another name, or out of date, is not."""
+    """The problem that the server's certificate is not valid here. It has a code of its own for a certificate of
+    another name, and for one that is out of date: to trust the certificate would not help there."""
     if not isinstance(error, ssl.SSLCertVerificationError):
         return _unusable("relay-certificate", error.reason or Sentence("TLS failed"), setting)
     why = Sentence("its certificate is not valid here: {why}", why=error.verify_message.rstrip("."))

@@ -1,5 +1,6 @@
-"""How far the log of every lane was seen to go, by this device or by one that has said so (docs/specs/19-relay.md,
-section 7). A relay that shows less later has lost something, or hides it (RELAY-17)."""
+"""The heads of the lanes: how far the log of every lane was seen to go, by this device or by one that has said so
+(docs/specs/19-relay.md, section 7). The head of a lane is the last message of its log that was seen. A relay
+that shows less later has lost something, or hides it (RELAY-17)."""
 
 from collections.abc import Mapping
 
@@ -11,7 +12,7 @@ from lottisync.relay.event import Event, WentBack
 
 
 class LaneHeads:
-    """`events` takes what is noticed."""
+    """The last message of each log that was seen. `events` takes what is noticed."""
 
     def __init__(self, device: Device, circle: Circle, board: Board, events: list[Event]) -> None:
         self._device, self._circle, self._board, self._events = device, circle, board, events

@@ -74,7 +74,7 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class Change(NamedTuple):
-    """One entry of the change feed: the entity changed, here or on another device. `position` is its place in the
+    """One entry of the change feed: the entity changed, here or on another device. `feed` is its place in the
     feed."""
 
     feed: int

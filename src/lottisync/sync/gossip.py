@@ -18,7 +18,8 @@ from lottisync.sync.parties import Parties
 
 
 class GossipExchange:
-    """`members` are the devices that are, or were, this person's: of others nothing is noted. None takes all."""
+    """`members` are the devices that are, or were, this person's. What is said of any other device is not noted. With
+    None, what is said of every device is noted."""
 
     def __init__(self, parties: Parties, members: Container[str] | None) -> None:
         self._parties, self._members = parties, members

@@ -131,7 +131,7 @@ class RoundsOut:
             self.work = self._include_held = True
 
     def _must_stop(self) -> bool:
-        """Whether the peer has asked again, or refused; things that happen while we wait."""
+        """Whether the peer has asked again, or has refused. Either can happen while a round waits for the peer."""
         return self._stopped
 
     def _look(self, snapshots: dict[str, tuple[Snapshot, LocalState]]) -> dict[str, m.Have]:

@@ -53,10 +53,10 @@ def shown(request: Request, since: int, *, said: str = "", status: int = 200) ->
     site = site_of(request)
     now = site.now()
     listed = site.inbox()
-    heads = site.heads(since)
-    waiting = sum(head.waiting for head in heads)
+    counts = site.counts(since)
+    waiting = sum(count.waiting for count in counts)
     part = _part(request)
-    lines = rows.folded(heads, slice(part.page * PER_PAGE, (part.page + 1) * PER_PAGE))
+    lines = rows.folded(counts, slice(part.page * PER_PAGE, (part.page + 1) * PER_PAGE))
     opened = lines if waiting <= MAX_OPEN else [line for line in lines if line.ident == part.open] or lines[:1]
     sets, aside = listed.opened([ident for line in opened for ident in line.sets], now)
     found = rows.cards(sets)
@@ -75,7 +75,7 @@ def shown(request: Request, since: int, *, said: str = "", status: int = 200) ->
         titles=listed.titles({line.task_id for line in lines}),
         names=listed.names({line.agent_id for line in lines}),
         opened=part,
-        more=len({(head.task_id, head.agent_id) for head in heads}) > (part.page + 1) * PER_PAGE,
+        more=len({(count.task_id, count.agent_id) for count in counts}) > (part.page + 1) * PER_PAGE,
         put_off=[rows.row_of(item) for item in apart if item.status == "deferred"],
         expired=[rows.row_of(item) for item in apart if item.expired],
         since=since,

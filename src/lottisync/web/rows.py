@@ -16,10 +16,10 @@ from lottisync.language import marked, say, spoken
 from lottisync.review.action import Unreadable
 from lottisync.review.change import ChangeDecision
 from lottisync.review.effect import StaleField
-from lottisync.review.heads import SetHead
 from lottisync.review.inbox import SetView
 from lottisync.review.item_view import ItemView
 from lottisync.review.proposal import PROSE
+from lottisync.review.set_counts import SetCount
 from lottisync.web import clock_field, words
 
 HEADINGS = {
@@ -198,32 +198,32 @@ def card_ident(task_id: str, agent_id: str) -> str:
     return f"card-{task_id}-{agent_id}".replace(":", "-").replace(".", "-")
 
 
-def folded(heads: list[SetHead], page: slice) -> list[Folded]:
+def folded(counts: list[SetCount], page: slice) -> list[Folded]:
     """A line for each task and agent on a page: those with something contested first, then the newest."""
-    together: dict[tuple[str, str], list[SetHead]] = {}
+    together: dict[tuple[str, str], list[SetCount]] = {}
     contested = set()
-    for head in sorted(heads, key=attrgetter("created_at"), reverse=True):
-        minding = head.task_id, head.agent_id
-        together.setdefault(minding, []).append(head)
-        if head.contested:
+    for count in sorted(counts, key=attrgetter("created_at"), reverse=True):
+        minding = count.task_id, count.agent_id
+        together.setdefault(minding, []).append(count)
+        if count.contested:
             contested.add(minding)
     ordered = [
         *(minding for minding in together if minding in contested),
         *(minding for minding in together if minding not in contested),
     ]
     return [
-        Folded(*minding, _groups_of(many), minding in contested, [head.id for head in many])
+        Folded(*minding, _groups_of(many), minding in contested, [count.id for count in many])
         for minding in ordered[page]
         for many in (together[minding],)
     ]
 
 
-def _groups_of(heads: list[SetHead]) -> list[tuple[str, int]]:
+def _groups_of(counts: list[SetCount]) -> list[tuple[str, int]]:
     """The headings of the groups in which something waits, each with how much."""
     found: Counter[Topic] = Counter()
-    for head in heads:
-        for tool, count in head.tools.items():
-            found[_topic_of(tool)] += count
+    for count in counts:
+        for tool, waiting in count.tools.items():
+            found[_topic_of(tool)] += waiting
     return [(say(heading), found[topic]) for topic, heading in HEADINGS.items() if found[topic]]
 
 

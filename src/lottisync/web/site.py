@@ -16,8 +16,8 @@ from lottisync.device.invitations import Given, given_out
 from lottisync.journal.toolbox import ACTIONS
 from lottisync.language import say, spoken
 from lottisync.review.acts import note_verdict
-from lottisync.review.heads import SetHead, SetHeads
 from lottisync.review.inbox import Inbox
+from lottisync.review.set_counts import SetCount, SetCounts
 from lottisync.review.verdict import Verdicts, unnoted
 from lottisync.store import conflict
 from lottisync.store.chain import roots
@@ -67,19 +67,19 @@ class DeviceSettings(Protocol):
 
 
 class Counted(NamedTuple):
-    """The set heads of the inbox: of an agent store with that digest, for a visit that began at `since`, made at
-    `made`, and right until before `until` (ms)."""
+    """How much waits in each set of the inbox: of an agent store with that digest, for a visit that began at `since`,
+    made at `made`, and right until before `until` (ms)."""
 
     digest: bytes
     since: int
     made: int
     until: int
-    heads: list[SetHead]
+    counts: list[SetCount]
 
     def shows(self, since: int) -> bool:
         """Whether a visit that began at `since` sees the same: in a later one nothing was decided, for the store has
         not changed."""
-        return self.since == since or (since >= self.made and all(head.waiting for head in self.heads))
+        return self.since == since or (since >= self.made and all(count.waiting for count in self.counts))
 
 
 class Site:
@@ -105,7 +105,7 @@ class Site:
         self.door = door
         self.pairing = pairing
         self.settings = settings
-        self._heads = SetHeads(home.store("agent"))
+        self._counts = SetCounts(home.store("agent"))
         self._counted: Counted | None = None
 
     @property
@@ -146,20 +146,20 @@ class Site:
     def waiting_by_task(self) -> dict[str, int]:
         """How many items wait, for each task; tasks without such items are left out."""
         found: Counter[str] = Counter()
-        for head in self.heads(self.now()):
-            found[head.task_id] += head.waiting
+        for count in self.counts(self.now()):
+            found[count.task_id] += count.waiting
         return +found
 
-    def heads(self, since: int) -> list[SetHead]:
-        """The set heads of the inbox, for a visit that began at `since` (ms). Every page counts them, so they are made
-        once for as long as they hold."""
+    def counts(self, since: int) -> list[SetCount]:
+        """How much waits in each set of the inbox, for a visit that began at `since` (ms). Every page needs it, so it
+        is counted once for as long as it holds."""
         now, held = self.now(), self._counted
         with self.agents.reading() as reader:
             digest = reader.digest()
         if held is None or held.digest != digest or not held.made <= now < held.until or not held.shows(since):
-            heads = self._heads.visited(now, since)
-            held = self._counted = Counted(digest, since, now, self._heads.until, heads)
-        return held.heads
+            counts = self._counts.visited(now, since)
+            held = self._counted = Counted(digest, since, now, self._counts.until, counts)
+        return held.counts
 
     def names_of_hosts(self, reader: Reader) -> dict[Host, str]:
         """What the device of each host is called that has written to a store."""

@@ -5,24 +5,24 @@ from tests.review.reviewer import DAY, Reviewer
 
 from lottisync.entities.entity import HIGH
 from lottisync.review import index
-from lottisync.review.heads import SetHeads
 from lottisync.review.ledger import Ledger
+from lottisync.review.set_counts import SetCounts
 from lottisync.store.reader import Reader
 
 
-def agree(device: Reviewer, held: SetHeads, since: int | None = None) -> int:
-    """The cached heads equal those computed without a cache; returns how much waits."""
+def agree(device: Reviewer, held: SetCounts, since: int | None = None) -> int:
+    """The cached counts equal those computed without a cache; returns how much waits."""
     since = device.now if since is None else since
     found = held.visited(device.now, since)
-    assert found == SetHeads(device.agents).visited(device.now, since)
-    waiting = sum(head.waiting for head in found)
+    assert found == SetCounts(device.agents).visited(device.now, since)
+    waiting = sum(count.waiting for count in found)
     assert waiting == index.waiting(device.agents, device.now)
     return waiting
 
 
-def test_web_611_heads_that_are_held_follow_every_verdict_and_the_clock(laptop: Reviewer) -> None:
+def test_web_611_counts_that_are_held_follow_every_verdict_and_the_clock(laptop: Reviewer) -> None:
     """WEB-611: verdicts, an undo, an equal proposal, what is put off and comes back, what expires."""
-    held = SetHeads(laptop.agents)
+    held = SetCounts(laptop.agents)
     for task in ("t1", "t2"):
         laptop.add_task(task)
         laptop.propose("update_task_estimate", {"minutes": 30}, task_id=task)
@@ -32,7 +32,7 @@ def test_web_611_heads_that_are_held_follow_every_verdict_and_the_clock(laptop: 
     began = laptop.now
     laptop.verdicts.confirm(first.id, laptop.later())
     counts.append(agree(laptop, held))
-    assert [head.waiting for head in held.visited(laptop.now, began)].count(0) > 0, "what was decided stays"
+    assert [count.waiting for count in held.visited(laptop.now, began)].count(0) > 0, "what was decided stays"
     laptop.verdicts.undo(first.id, laptop.later())
     counts.append(agree(laptop, held))
     laptop.verdicts.defer(second.id, laptop.now + DAY, laptop.later())
@@ -48,7 +48,7 @@ def test_web_611_heads_that_are_held_follow_every_verdict_and_the_clock(laptop: 
 
 def test_web_611_a_set_that_is_written_again_is_read_again(laptop: Reviewer) -> None:
     """WEB-611: though its row in the index says the same as before."""
-    held = SetHeads(laptop.agents)
+    held = SetCounts(laptop.agents)
     laptop.add_task()
     for title in ("Milk", "Eggs"):
         laptop.propose("add_multiple_checklist_items", {"items": [{"title": title}]}, run=title)
@@ -64,7 +64,7 @@ def test_web_611_a_set_that_is_written_again_is_read_again(laptop: Reviewer) -> 
 
 def test_web_611_only_the_task_that_changed_is_looked_at(laptop: Reviewer, monkeypatch: pytest.MonkeyPatch) -> None:
     """WEB-611"""
-    held = SetHeads(laptop.agents)
+    held = SetCounts(laptop.agents)
     for number in range(5):
         laptop.add_task(f"t{number}")
         laptop.propose("update_task_estimate", {"minutes": 30}, task_id=f"t{number}")
@@ -80,5 +80,5 @@ def test_web_611_only_the_task_that_changed_is_looked_at(laptop: Reviewer, monke
     laptop.verdicts.confirm(laptop.waiting()[0].id, laptop.later())
     looked.clear()
     found = held.visited(laptop.now, laptop.now - 1)
-    assert sum(head.waiting for head in found) == 4
+    assert sum(count.waiting for count in found) == 4
     assert looked == [1]

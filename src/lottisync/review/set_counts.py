@@ -16,7 +16,7 @@ FOREVER = 1 << 60
 """Longer than a clock goes (ms)."""
 
 
-class SetHead(NamedTuple):
+class SetCount(NamedTuple):
     """How much waits in a set. `tools`: how many of its items wait (twins counted once) or are contested, by the tool
     that proposes them; `waiting`: how many in all; `contested`: whether an item is contested."""
 
@@ -29,39 +29,39 @@ class SetHead(NamedTuple):
     contested: bool
 
 
-class SetHeads:
-    """The set heads of one store, kept from call to call. What is known of a set is right until its task is written to,
-    or until `until` (ms), when time alone changes the next set."""
+class SetCounts:
+    """The counts of one store's sets, kept from call to call. What is known of a set is right until its task is written
+    to, or until `until` (ms), when time alone changes the next set."""
 
     def __init__(self, agent_store: Store) -> None:
         self._agent_store = agent_store
-        self._known: dict[str, SetHead] = {}
+        self._known: dict[str, SetCount] = {}
         self._feed, self._from, self.until = 0, 0, 0
 
-    def visited(self, now: int, since: int) -> list[SetHead]:
-        """The set heads of the sets in which something waits, or was decided at `since` (ms) or later, oldest first."""
+    def visited(self, now: int, since: int) -> list[SetCount]:
+        """The counts of the sets in which something waits, or was decided at `since` (ms) or later, oldest first."""
         with index.reading(self._agent_store, now) as reader:
             self._forget_what_changed(reader, now)
             lately = index.decided_since(reader, iso(since))
             wanted = lately.union(index.open_sets(reader))
             unknown = wanted - self._known.keys()
             self._known |= _looked_at(reader, unknown, now) if unknown else {}
-        heads = [head for ident in wanted if (head := self._known.get(ident)) is not None]
-        self._known = {head.id: head for head in heads}
-        found = [head for head in heads if head.waiting or head.id in lately]
-        return sorted(found, key=lambda head: (head.created_at, head.agent_id, head.id))
+        counts = [count for ident in wanted if (count := self._known.get(ident)) is not None]
+        self._known = {count.id: count for count in counts}
+        found = [count for count in counts if count.waiting or count.id in lately]
+        return sorted(found, key=lambda count: (count.created_at, count.agent_id, count.id))
 
     def _forget_what_changed(self, reader: Reader, now: int) -> None:
         feed = index.position(reader)
         if self._from <= now < self.until and feed >= self._feed:
             concerned = index.concerned(reader, self._feed)
-            self._known = {ident: head for ident, head in self._known.items() if head.task_id not in concerned}
+            self._known = {ident: count for ident, count in self._known.items() if count.task_id not in concerned}
         else:
             self._known = {}
         self._feed, self._from, self.until = feed, now, index.holds_until(reader) or now + FOREVER
 
 
-def _looked_at(reader: Reader, wanted: set[str], now: int) -> dict[str, SetHead]:
+def _looked_at(reader: Reader, wanted: set[str], now: int) -> dict[str, SetCount]:
     ledger = index.ledger_of(reader, wanted, now)
     placed = [one for one in ledger.placed() if one.set.id in wanted]
     tools: dict[str, Counter[str]] = {ident: Counter() for ident in wanted}
@@ -70,7 +70,7 @@ def _looked_at(reader: Reader, wanted: set[str], now: int) -> dict[str, SetHead]
             tools[one.set.id][one.item.tool_name] += 1
     contested = {one.set.id for one in placed if one.state.contested}
     return {
-        one.id: SetHead(
+        one.id: SetCount(
             *(one.id, one.agent_id, one.task_id, one.created_at),
             *(tools[one.id], tools[one.id].total(), one.id in contested),
         )
