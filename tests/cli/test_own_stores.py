@@ -92,6 +92,14 @@ def test_store_34_nothing_and_an_empty_text_are_seen(tmp_path: Path) -> None:
     assert said.strip() == 'note ist geklärt.  ""'
 
 
+def test_store_34_a_text_that_would_not_be_seen_is_quoted(tmp_path: Path) -> None:
+    """STORE-34: blanks are seen, and the text `none` is another thing than nothing."""
+    home = with_a_job(tmp_path, {"note": "   "}, {"note": "none"})
+    for call in (["conflicts"], ["conflicts", "show", "j1"]):
+        said = run(*call, home=home).out
+        assert ('"   "' in said, '"none"' in said) == (True, True), said
+
+
 def test_store_34_sets_and_receipts_of_another_program_are_called_by_their_names(tmp_path: Path) -> None:
     """STORE-34: they may be called like ours."""
     home = with_a_job(tmp_path, {"labels/x": 1, "receipts/r": 1}, {"labels/x": 2, "receipts/r": 2})

@@ -90,10 +90,10 @@ class Device:
 
     def changes(self, store: str, consumer: str) -> Iterator[Change]:
         """What changed in a store since this consumer asked last, by any program or device, oldest first. A change is
-        dealt with when the next one is asked for: a program that is killed sees its last change again. A consumer has
-        a name of 1 to 64 characters; `Problem` (`bad-value`) for any other. The feed writes into the store
-        how far the consumer has come, so it cannot be read within a block that reads or writes the same store:
-        `Problem` (`nested`)."""
+        dealt with when the next one is asked for. How far the consumer has come is written into the store after each
+        500 changes, and when the loop is left: a program that is killed sees the changes since then again. So the feed
+        cannot be read within a block that reads or writes the same store: `Problem` (`nested`). A consumer has a name
+        of 1 to 64 printable characters; `Problem` (`bad-value`) for any other."""
         return self._changes(Feed(self.store(store), consumer))
 
     def follow(self, store: str, consumer: str) -> AsyncIterator[Change]:

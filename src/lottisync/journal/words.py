@@ -86,11 +86,13 @@ def value(path: str, held: Any) -> str:
 
 
 def stored(held: Any) -> str:
-    """What a register of a program's own store holds, as it is: nothing in a word, and an empty text so that it is
-    seen."""
+    """What a register of a program's own store holds, as it is: nothing in a word, and a text in quotation marks if it
+    would not be seen, or be taken for that word."""
+    nothing = say("none")
     if held is None:
-        return say("none")
-    return held if isinstance(held, str) and held else msgspec.json.encode(held).decode()
+        return nothing
+    plain = isinstance(held, str) and held.strip() and held != nothing
+    return held if plain else msgspec.json.encode(held).decode()
 
 
 def status(held: str) -> Sentence:

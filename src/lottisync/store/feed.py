@@ -21,11 +21,11 @@ class Feed:
     """A consumer's view of one store. A new consumer begins with all that is there."""
 
     def __init__(self, store: Store, consumer: str) -> None:
-        if not consumer or len(consumer) > 64:
+        if not (isinstance(consumer, str) and 0 < len(consumer) <= 64 and consumer.isprintable()):
             raise Problem(
                 "bad-value",
-                "a consumer of the feed has a name of 1 to 64 characters; got {consumer!r}",
-                consumer=consumer[:80],
+                "a consumer of the feed has a name of 1 to 64 printable characters; got {consumer!r}",
+                consumer=str(consumer)[:80],
             )
         self._store = store
         self._consumer = consumer
