@@ -3,6 +3,8 @@
 import pytest
 from tests.support.review_desk import BATCH, Desk
 
+from lottisync.journal import tasks
+
 
 def test_rev89_ledger_and_log_say_what_took_effect_and_what_counts(desk: Desk) -> None:
     """REV-124, REV-89, REV-D10: the edited value, no reason that was taken back, and names that `undo` takes."""
@@ -33,6 +35,21 @@ def test_rev_950_an_edited_item_shows_the_value_that_took_effect(desk: Desk) -> 
     [one] = desk.ask("--all")
     assert "Oat milk" in one["items"][0]["summary"]
     assert one["items"][0]["args"]["title"] == "Milk"  # what the agent proposed
+
+
+def test_rev_950_the_log_names_the_task_that_an_edit_moved_to_also_when_it_was_undone(desk: Desk) -> None:
+    """REV-950: the undo of an edit is about what took effect, and not about what was proposed."""
+    desk.edit_journal(lambda tx: tasks.add_task(tx, "t2", "Go shopping"))
+    desk.edit_journal(lambda tx: tasks.add_task(tx, "t3", "Order flour"))
+    desk.propose("migrate_checklist_items", {"items": [{"id": "i1", "title": "Flour"}], "targetTaskId": "t2"})
+    desk.type()
+    name = desk.name()
+    assert '"Order flour"' in desk.type("edit", name, "targetTaskId=t3")
+    assert '"Order flour"' in desk.type("ledger")
+    desk.type("undo", name)
+    assert [('"Order flour"' in line, "Go shopping" in line) for line in desk.type("log", "t1").splitlines()] == [
+        (True, False)
+    ] * 2
 
 
 def test_rev_1010_a_value_that_took_effect_is_there_once(desk: Desk) -> None:

@@ -310,7 +310,7 @@ def _rounds_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _purged_without_asking(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tombstone goes before all have seen it, and is not even remembered."""
-    monkeypatch.setattr(forgetting, "acknowledged", lambda reader: _Everything())
+    monkeypatch.setattr(forgetting, "acknowledged", lambda reader, device=None: _Everything())
     monkeypatch.setattr(forgetting, "forget", lambda tx, clock: None)
 
 

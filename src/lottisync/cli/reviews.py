@@ -6,7 +6,7 @@ in all of them.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
@@ -390,8 +390,16 @@ def log(terminal: Terminal, task_id: str) -> None:
         home = terminal.home
         records = proposal_records(home.journal, home.agent, ACTIONS, clock.now(), task_id, language=spoken())
         proposed = {record.id: record.summary for record in records}
+        edits = {each.id for each in found if each.edited}
+        put_otherwise = edits | {each.id for each in found if each.undoes in edits}
         rows = [
-            (names[d.item_id], minute(d.created_at), _verdict(d), _decided(terminal, d, proposed), d.reason or "")
+            (
+                names[d.item_id],
+                minute(d.created_at),
+                _verdict(d),
+                _decided(terminal, d) if d.id in put_otherwise else proposed.get(d.item_id, d.human_summary),
+                d.reason or "",
+            )
             for d in found
         ]
         terminal.table([""] * 5, rows)
@@ -399,10 +407,8 @@ def log(terminal: Terminal, task_id: str) -> None:
     terminal.emit(Decisions(listed), shown)
 
 
-def _decided(terminal: Terminal, decision: ChangeDecision, proposed: Mapping[str, str]) -> str:
+def _decided(terminal: Terminal, decision: ChangeDecision) -> str:
     """What was decided on, in the reader's language, as it was put in other words; what cannot be read, as stored."""
-    if not decision.edited:
-        return proposed.get(decision.item_id, decision.human_summary)
     action = ACTIONS.read(decision.tool_name, decision.args, complete=False)
     if isinstance(action, Unreadable):
         return decision.human_summary
