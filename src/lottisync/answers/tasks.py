@@ -89,7 +89,7 @@ class ChecklistAnswer(msgspec.Struct, frozen=True):
 
 class Note(msgspec.Struct, frozen=True):
     """`kind` is `note`, written at `at`, or `time`, spent from `at` to `end`. `runs`: a timer that runs, without `end`
-    and `minutes`."""
+    and `minutes`. `by` is the author that is stored with it: `user`, `agent`, or what another program wrote."""
 
     id: str
     at: Instant

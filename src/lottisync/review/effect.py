@@ -16,7 +16,7 @@ says what would be written (`lottisync.review.action`).
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -39,7 +39,7 @@ class StaleField(msgspec.Struct, frozen=True, rename="camel"):
     was: Any = None
     now: Any = None
     proposed: Any = None
-    by: str = "user"
+    by: Literal["user", "agent"] = "user"
     host: str | None = None
 
 
